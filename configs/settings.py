@@ -422,7 +422,9 @@ class Settings(Section):
             raise ValueError(f"judge.endpoint {self.judge.endpoint!r} is not under endpoints: {sorted(self.endpoints)}")
         for name, method in self.methods.items():
             if method.reward is not None and method.reward not in self.rewards:
-                raise ValueError(f"methods.{name}.reward {method.reward!r} is not under rewards: {sorted(self.rewards)}")
+                raise ValueError(
+                    f"methods.{name}.reward {method.reward!r} is not under rewards: {sorted(self.rewards)}"
+                )
         if self.evaluate.base_method not in self.methods:
             raise ValueError(f"evaluate.base_method {self.evaluate.base_method!r} is not under methods")
         if len(set(self.seeds)) != len(self.seeds):

@@ -94,9 +94,7 @@ class ArtifactStore:
         if not manifest.exists():
             return None
         found = Manifest.model_validate_json(manifest.read_bytes())
-        return ArtifactRef(
-            kind=kind, key=key, digest=found.digest, rows=found.rows, path=str(manifest.parent / "data")
-        )
+        return ArtifactRef(kind=kind, key=key, digest=found.digest, rows=found.rows, path=str(manifest.parent / "data"))
 
     def manifest(self, ref: ArtifactRef) -> Manifest:
         """The manifest of a finished artefact.
@@ -154,6 +152,15 @@ def describe(
     """Manifest of a stage that has just finished."""
     now = time.time()
     return Manifest(
-        kind=kind, key=key, label=label, digest=folder_digest(data), code=code, config=config, inputs=inputs,
-        wall_s=now - started, attempts=attempts, created_at=now, **result.model_dump(),
+        kind=kind,
+        key=key,
+        label=label,
+        digest=folder_digest(data),
+        code=code,
+        config=config,
+        inputs=inputs,
+        wall_s=now - started,
+        attempts=attempts,
+        created_at=now,
+        **result.model_dump(),
     )

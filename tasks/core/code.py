@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from tasks.core.hashing import digest, file_digest
 
-FIRST_PARTY = ("tasks", "sandbox")
+FIRST_PARTY = ("tasks", "sandbox", "flows")
 PLUMBING = ("tasks.core", "tasks.llm")
 PLUMBING_VERSION = 1
 
 
-@lru_cache(maxsize=None)
+@cache
 def code_version(module: str) -> str:
     """Version of a stage's code, 16 hex digits.
 

@@ -105,3 +105,18 @@ class GradedResponse(Record):
 
     response: Response
     verdict: Verdict
+
+
+class KnowledgeLabel(Record):
+    """What probing found out about one question in one prompt setting (TruthRL section 3.1)."""
+
+    question_id: str
+    setting: PromptSetting
+    out_of_knowledge: bool
+    """None of the samples was right (false premise: none said "invalid question")."""
+    drawn: int
+    """Samples drawn; fewer than asked for where the label was certain before."""
+    correct: int
+    abstained: int
+    incorrect: int
+    unscored: int

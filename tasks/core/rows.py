@@ -74,8 +74,13 @@ def _table(group: list[BaseModel]) -> pa.Table:
 
 
 _ARROW: dict[Any, pa.DataType] = {
-    str: pa.string(), str | None: pa.string(), int: pa.int64(), int | None: pa.int64(),
-    float: pa.float64(), float | None: pa.float64(), bool: pa.bool_(),
+    str: pa.string(),
+    str | None: pa.string(),
+    int: pa.int64(),
+    int | None: pa.int64(),
+    float: pa.float64(),
+    float | None: pa.float64(),
+    bool: pa.bool_(),
 }
 
 

@@ -47,7 +47,9 @@ class Stage(BaseModel):
 
     @classmethod
     def of(cls, kind: str, body: str, label: str, config: Section) -> Stage:
-        return cls(kind=kind, body=body, label=label, config=config.model_dump(mode="json"), key_config=key_view(config))
+        return cls(
+            kind=kind, body=body, label=label, config=config.model_dump(mode="json"), key_config=key_view(config)
+        )
 
     @property
     def code(self) -> str:
@@ -122,13 +124,26 @@ def produce(stage: Stage, inputs: Inputs, run: RunSettings, runner: Runner = run
         attempts = _count_attempt(work)
         started = time.time()
         job = Job(
-            label=stage.label, body=stage.body, config=stage.config, inputs=as_lists(inputs), run=run,
-            data=work / "data", work=work,
+            label=stage.label,
+            body=stage.body,
+            config=stage.config,
+            inputs=as_lists(inputs),
+            run=run,
+            data=work / "data",
+            work=work,
         )
         result = runner(job)
         manifest = describe(
-            stage.kind, key, stage.label, stage.code, stage.key_config, as_lists(inputs), result, work / "data",
-            started, attempts,
+            stage.kind,
+            key,
+            stage.label,
+            stage.code,
+            stage.key_config,
+            as_lists(inputs),
+            result,
+            work / "data",
+            started,
+            attempts,
         )
         return store.commit(manifest, work)
 
