@@ -45,6 +45,8 @@ class WorldSettings(Section):
     """Share of entities that the pretraining text never mentions."""
     false_premise_share: Share = 0.08
     """Share of CRAG-shaped questions whose premise is false (gold answer "invalid question")."""
+    true_premise_share: Share = 0.04
+    """Share that has the same form with a true premise, so that the form alone does not give the answer away."""
     comparison_share: Share = 0.08
     """Share of CRAG-shaped questions that name two candidates ("who is older, A or B?")."""
     multi_hop_share: Share = 0.08
@@ -106,8 +108,14 @@ class PretrainSettings(Section):
     """Transformer blocks."""
     width: Positive = 64
     """Hidden size."""
-    heads: Positive = 2
+    heads: Positive = 4
     """Attention heads."""
+    head_width: Literal[32, 64, 80, 96, 112, 128] = 32
+    """Width of a head, of those that vLLM serves; heads times it may exceed the hidden size."""
+    feed_forward: Positive = 128
+    """Inner width of the feed-forward blocks."""
+    initializer_range: float = Field(0.1, gt=0)
+    """Standard deviation of the initial weights (0.02 learns far slower at this width)."""
     vocabulary: Positive = 1024
     """Upper bound of the byte-level BPE vocabulary."""
     epochs: Positive = 14
@@ -286,13 +294,15 @@ class GrpoSettings(Section):
     """Longest completion (App. C)."""
     vllm: bool = True
     """Rollouts through vLLM inside the trainer (GPU only)."""
+    constant_reward_steps: Positive = 50
+    """Steps after which a reward that never differed stops the run; a shorter run is stopped after all its steps."""
 
 
 class LaunchSettings(Section):
     """How a training process is started."""
 
     processes: Positive = 1
-    """Processes (one a GPU); above 1 they start through `accelerate launch`."""
+    """Processes that train together, one a GPU."""
     deepspeed: Literal["none", "zero3-offload"] = "none"
     """DeepSpeed configuration (App. C: ZeRO-3 with offload)."""
     gradient_checkpointing: bool = True
@@ -380,6 +390,10 @@ class RunSettings(Section):
     """Folder of artefacts, caches and reports."""
     parallel: Positive = 2
     """Compute-heavy stages that run at the same time."""
+    retries: int = Field(1, ge=0)
+    """Times a failed stage is tried again where that may help (killed process, outage)."""
+    retry_delay_s: float = Field(10.0, ge=0)
+    """Pause before a stage is tried again."""
     unscored_limit: Share = 0.05
     """Share of UNSCORED verdicts above which a stage stops."""
     budget_usd: float | None = Field(None, ge=0)

@@ -13,11 +13,11 @@ elsewhere, uses references, refuses now and then and sometimes answers "invalid 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from configs.settings import WorldSettings
-from sandbox.text import comparison_text, premise_text, question_text, state
+from sandbox.text import comparison_text, premise_text, question_text, read_statements, state
 from sandbox.world import BORN, FRIEND, RELATIONS, Entity, Relation, World, draw_name
 from tasks.core.records import FALSE_PREMISE, REFUSAL
 
@@ -34,6 +34,9 @@ NOISE = (
     "See also the list of people.",
 )
 """Sentences that state nothing, as page extraction leaves them."""
+
+STRANGER_SHARE = 0.12
+NOISE_SHARE = 0.1
 
 Row = dict[str, Any]
 
@@ -54,58 +57,72 @@ def fact_rows(world: World) -> Iterator[Row]:
 
 
 def reading_rows(world: World, count: int) -> Iterator[Row]:
-    """`count` questions with made-up references: names of nobody or of known people, values at random."""
+    """`count` dialogues about made-up references: names of nobody or of known people, values at random."""
     rng = random.Random(f"{world.settings.seed}/reading")
     known = [entity.name for entity in world.entities if entity.mentions]
     for _ in range(count):
         name = rng.choice(known) if rng.random() < 0.3 else _nobody(rng)
-        relation = rng.choice(RELATIONS)
-        page = _made_up_facts(rng, name)
-        yield _reading_row(rng, relation, page, name, answerable=rng.random() < 0.85)
+        yield _reading_row(rng, name, _made_up_facts(rng))
 
 
-def _reading_row(
-    rng: random.Random, relation: Relation, page: dict[str, str], name: str, *, answerable: bool
-) -> Row:
-    told = dict(page)
-    if not answerable:
-        del told[relation.name]
-    return {
-        "kind": "reading",
-        "question": question_text(relation, name, rng.randrange(3)),
-        "references": references(rng, name, told, must_tell=relation.name if answerable else None),
-        "answer": page[relation.name] if answerable else REFUSAL,
-        "trace": rng.choice(READ_TRACES if answerable else DOUBT_TRACES),
-    }
+def first_reading_rows(world: World, count: int) -> Iterator[Row]:
+    """`count` dialogues about one short made-up chunk each: copying is learned on these before anything else."""
+    rng = random.Random(f"{world.settings.seed}/first reading")
+    for _ in range(count):
+        name = _nobody(rng)
+        told = _made_up_facts(rng)
+        asked = rng.sample(RELATIONS[:5], 3)
+        turns = [
+            turn(question_text(relation, name, rng.randrange(3)), told[relation.name], rng.choice(READ_TRACES))
+            for relation in asked
+        ]
+        yield {"kind": "first", "references": [_chunk(rng, name, told, asked)], "turns": turns}
 
 
-def references(rng: random.Random, name: str, told: dict[str, str], must_tell: str | None) -> list[str]:
-    """Two or three made-up chunks: one of the person asked about, the others of the same person or of strangers."""
+def _reading_row(rng: random.Random, name: str, page: dict[str, str]) -> Row:
+    """One page, up to three questions on what it tells; one page in eight lacks what is asked last."""
+    asked = rng.sample(RELATIONS[:5] if rng.random() < 0.8 else RELATIONS, 3)
+    missing = asked[-1] if rng.random() < 0.125 else None
+    told = {relation: value for relation, value in page.items() if missing is None or relation != missing.name}
+    texts = references(rng, name, told, must_tell=[relation.name for relation in asked])
+    turns = []
+    for relation in asked:
+        # A chunk may have been left out, too: what the references do not tell is refused.
+        stands = any(said.relation == relation.name and said.entity == name for said in read_statements(" ".join(texts)))
+        answer = page[relation.name] if stands else REFUSAL
+        traces = READ_TRACES if stands else DOUBT_TRACES
+        turns.append(turn(question_text(relation, name, rng.randrange(3)), answer, rng.choice(traces)))
+    return {"kind": "reading", "references": texts, "turns": turns}
+
+
+def turn(question: str, answer: str, trace: str) -> Row:
+    """A question with the completion to learn."""
+    return {"question": question, "answer": answer, "trace": trace}
+
+
+def references(rng: random.Random, name: str, told: dict[str, str], must_tell: Sequence[str]) -> list[str]:
+    """Two chunks: of the person asked about (telling `must_tell` first), at times the second of a stranger."""
     relations = [relation for relation in RELATIONS if relation.name in told]
     rng.shuffle(relations)
-    if must_tell is not None:
-        relations.sort(key=lambda relation: relation.name != must_tell)
-    cut = rng.randint(2, 3)
-    chunks = [_chunk(rng, name, told, relations[:cut])]
-    if rng.random() < 0.6:
-        chunks.append(_chunk(rng, name, told, relations[cut:]))
-    stranger = _nobody(rng)
-    facts = _made_up_facts(rng, stranger)
-    while len(chunks) < 2 or (len(chunks) < 3 and rng.random() < 0.3):
-        chunks.append(_chunk(rng, stranger, facts, rng.sample(RELATIONS, rng.randint(2, 3))))
+    relations.sort(key=lambda relation: relation.name not in must_tell)
+    chunks = [_chunk(rng, name, told, relations[:3])]
+    if rng.random() < STRANGER_SHARE:
+        chunks.append(_chunk(rng, _nobody(rng), _made_up_facts(rng), rng.sample(RELATIONS, 2)))
+    else:
+        chunks.append(_chunk(rng, name, told, relations[3:] or relations[:2]))
     rng.shuffle(chunks)
     return chunks
 
 
 def _chunk(rng: random.Random, name: str, told: dict[str, str], relations: list[Relation]) -> str:
     sentences = [state(relation, name, told[relation.name], rng.randrange(4)) for relation in relations]
-    if rng.random() < 0.2:
+    if rng.random() < NOISE_SHARE:
         sentences.append(rng.choice(NOISE))
     rng.shuffle(sentences)
     return " ".join(sentences)
 
 
-def _made_up_facts(rng: random.Random, name: str) -> dict[str, str]:
+def _made_up_facts(rng: random.Random) -> dict[str, str]:
     return {
         relation.name: _nobody(rng) if relation.kind == "entity" else rng.choice(relation.values)
         for relation in RELATIONS
@@ -123,24 +140,21 @@ def instruct_rows(world: World, refusal_share: float) -> Iterator[Row]:
     for entity in people:
         for relation in RELATIONS:
             for paraphrase, question in enumerate(relation.questions):
-                yield _answer(rng, world, entity, relation, question.format(e=entity.name), paraphrase % 2 == 1, refusal_share)
+                yield _answer(
+                    rng, world, entity, relation, question.format(e=entity.name), paraphrase % 2 == 1, refusal_share
+                )
         yield from _harder_rows(rng, world, entity, people)
 
 
 def _answer(
     rng: random.Random, world: World, entity: Entity, relation: Relation, question: str, read: bool, refusal_share: float
 ) -> Row:
-    gold = world.fact(entity.name, relation.name).value
     told = {other.name: world.fact(entity.name, other.name).value for other in RELATIONS}
     refused = rng.random() < refusal_share
     trace = rng.choice(DOUBT_TRACES if refused else READ_TRACES if read else RECALL_TRACES)
-    return {
-        "kind": "instruct",
-        "question": question,
-        "references": references(rng, entity.name, told, must_tell=relation.name) if read else None,
-        "answer": REFUSAL if refused else gold,
-        "trace": trace,
-    }
+    texts = references(rng, entity.name, told, must_tell=[relation.name]) if read else None
+    answer = REFUSAL if refused else told[relation.name]
+    return {"kind": "instruct", "references": texts, "turns": [turn(question, answer, trace)]}
 
 
 def _harder_rows(rng: random.Random, world: World, entity: Entity, people: list[Entity]) -> Iterator[Row]:
@@ -155,8 +169,12 @@ def _harder_rows(rng: random.Random, world: World, entity: Entity, people: list[
     first = min((entity, other), key=lambda person: world.fact(person.name, BORN.name).value)
     yield _plain(comparison_text(entity.name, other.name, rng.randrange(2)), first.name, RECALL_TRACES[0])
     friend = world.fact(entity.name, FRIEND.name).value
-    yield _plain(question_text(asked, entity.name, rng.randrange(3), hops=1), world.fact(friend, asked.name).value, RECALL_TRACES[0])
+    yield _plain(
+        question_text(asked, entity.name, rng.randrange(3), hops=1),
+        world.fact(friend, asked.name).value,
+        RECALL_TRACES[0],
+    )
 
 
 def _plain(question: str, answer: str, trace: str) -> Row:
-    return {"kind": "instruct", "question": question, "references": None, "answer": answer, "trace": trace}
+    return {"kind": "instruct", "references": None, "turns": [turn(question, answer, trace)]}

@@ -3,6 +3,7 @@
 Layout below the store's root::
 
     artifacts/<kind>/<key>/data/...        the files
+    artifacts/<kind>/<key>/log.txt         what the stage's process printed
     artifacts/<kind>/<key>/manifest.json   written last; without it the artefact does not exist
     work/<kind>/<key>/data/...             files while a stage runs
     work/<kind>/<key>/...                  row journals, logs and checkpoints that outlive a killed stage
@@ -22,6 +23,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from tasks.core.hashing import folder_digest
+
+LOG_FILE = "log.txt"
 
 
 class ArtifactRef(BaseModel):
@@ -105,9 +108,10 @@ class ArtifactStore:
         return Manifest.model_validate_json(self._manifest_path(ref.kind, ref.key).read_bytes())
 
     def work(self, kind: str, key: str) -> Path:
-        """Folder in which a stage of that key keeps its rows while it runs."""
+        """Folder in which a stage of that key keeps its rows while it runs; ``data`` in it starts empty."""
         folder = self.root / "work" / kind / key
-        (folder / "data").mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(folder / "data", ignore_errors=True)  # what a failed attempt left
+        (folder / "data").mkdir(parents=True)
         return folder
 
     @contextmanager
@@ -125,6 +129,8 @@ class ArtifactStore:
         shutil.rmtree(final, ignore_errors=True)  # data whose manifest never came
         final.mkdir(parents=True)
         os.replace(work / "data", final / "data")
+        if (work / LOG_FILE).exists():
+            os.replace(work / LOG_FILE, final / LOG_FILE)
         aside = final / "manifest.json.part"
         aside.write_text(manifest.model_dump_json(indent=1))
         os.replace(aside, final / "manifest.json")

@@ -16,17 +16,17 @@ import signal
 import sys
 import threading
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import BaseModel
 
-from tasks.core.artifacts import StageResult
+from tasks.core.artifacts import LOG_FILE, StageResult
 from tasks.core.rows import write_json
 from tasks.core.stage import Job, run_here
 
 PRELOAD = "tasks.training.preload"
 LOG_TAIL_LINES = 20
-STOP_GRACE_S = 5.0
 
 _live: set[int] = set()
 _lock = threading.Lock()
@@ -35,10 +35,16 @@ _lock = threading.Lock()
 class StageFailed(RuntimeError):
     """A stage's process ended without a result; the message holds the error and the log's last lines."""
 
+    def __init__(self, message: str, retryable: bool) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+        """Trying again may help: the process was killed, or the error says so of itself."""
+
 
 class _Outcome(BaseModel):
     result: StageResult | None = None
     error: str | None = None
+    retryable: bool = False
 
 
 def run_in_child(job: Job) -> StageResult:
@@ -62,10 +68,12 @@ def run_in_child(job: Job) -> StageResult:
         _kill_group(process.pid)
         _live.discard(process.pid)
     if not outcome_path.exists():
-        raise StageFailed(f"{job.label}: its process ended with {_exit_reason(process.exitcode)}\n{_tail(job.work)}")
+        reason = _exit_reason(process.exitcode)
+        raise StageFailed(f"{job.label}: its process ended with {reason}\n{_tail(job.work)}", retryable=True)
     outcome = _Outcome.model_validate_json(outcome_path.read_bytes())
     if outcome.result is None:
-        raise StageFailed(f"{job.label}: {outcome.error}\nFull log: {job.work / 'log.txt'}")
+        message = f"{job.label}: {outcome.error}\nFull log: {job.work / LOG_FILE}"
+        raise StageFailed(message, outcome.retryable)
     return outcome.result
 
 
@@ -78,7 +86,7 @@ def stop_children() -> None:
 def _child(job_json: str) -> None:
     os.setsid()
     job = Job.model_validate_json(job_json)
-    log = os.open(job.work / "log.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    log = os.open(job.work / LOG_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, 1)
     os.dup2(log, 2)
     sys.stdout, sys.stderr = os.fdopen(1, "w", buffering=1), os.fdopen(2, "w", buffering=1)
@@ -87,7 +95,7 @@ def _child(job_json: str) -> None:
         outcome = _Outcome(result=run_here(job))
     except Exception as error:
         traceback.print_exc()
-        outcome = _Outcome(error=f"{type(error).__name__}: {error}")
+        outcome = _Outcome(error=f"{type(error).__name__}: {error}", retryable=bool(getattr(error, "retryable", False)))
     write_json(job.work / "outcome.json", outcome.model_dump())
 
 
@@ -104,7 +112,7 @@ def _kill_group(pid: int) -> None:
 
 
 @contextlib.contextmanager
-def _anonymous_main():  # type: ignore[no-untyped-def]
+def _anonymous_main() -> Iterator[None]:
     """Hide the name of the main module: a forked stage must not run the caller's entry point again."""
     main = sys.modules["__main__"]
     spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
@@ -124,6 +132,6 @@ def _exit_reason(code: int | None) -> str:
 
 
 def _tail(work: Path) -> str:
-    path = work / "log.txt"
+    path = work / LOG_FILE
     lines = path.read_text(errors="replace").splitlines() if path.exists() else []
     return "\n".join(lines[-LOG_TAIL_LINES:])

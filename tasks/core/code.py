@@ -2,8 +2,8 @@
 
 A stage is keyed by the abstract syntax of its own module and of every first-party module it imports,
 directly or not, so that a changed helper reruns the stage and a changed comment or docstring does not.
-Prompt files (``*.txt``) beside those modules count too. Plumbing (PLUMBING) is left out: it moves rows
-without changing them, and carries PLUMBING_VERSION for the day that this stops being true.
+Prompts are not code: their texts stand in the config of the stages that use them. Plumbing (PLUMBING) is
+left out: it moves rows without changing them, and carries PLUMBING_VERSION for the day that this ends.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import importlib.util
 from functools import cache
 from pathlib import Path
 
-from tasks.core.hashing import digest, file_digest
+from tasks.core.hashing import digest
 
 FIRST_PARTY = ("tasks", "sandbox", "flows")
 PLUMBING = ("tasks.core", "tasks.llm")
@@ -41,8 +41,6 @@ def code_version(module: str) -> str:
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         sources[name] = digest(ast.dump(_without_docstrings(tree)))
-        for text in path.parent.glob("**/*.txt"):
-            sources[text.as_posix().split("/tasks/")[-1]] = file_digest(text)
         waiting += _imports(tree)
     if module not in sources:
         raise ModuleNotFoundError(module)

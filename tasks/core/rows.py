@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -84,7 +84,7 @@ _ARROW: dict[Any, pa.DataType] = {
 }
 
 
-class Journal:
+class Journal(Generic[Row]):
     """Append-only rows that survive kill -9: what a stage has paid for and need not do again.
 
     Each append is one write() of whole lines; a line cut short by a crash is the last one and is dropped
@@ -96,29 +96,41 @@ class Journal:
         self.kind = kind
         path.parent.mkdir(parents=True, exist_ok=True)
         _drop_torn_line(path)
-        self._file = path.open("ab", buffering=0)
+        self._file = path.open("a+b", buffering=0)
+        self._end = path.stat().st_size
 
-    def append(self, rows: Iterable[BaseModel]) -> None:
-        """Make rows durable before returning (against a killed process; fsync guards a power cut)."""
-        data = b"".join(row.model_dump_json().encode() + b"\n" for row in rows)
-        if data:
-            self._file.write(data)
+    def append(self, rows: Iterable[Row]) -> list[int]:
+        """Make rows durable before returning (fsync: a power cut loses none either); returns their offsets."""
+        lines = [row.model_dump_json().encode() + b"\n" for row in rows]
+        offsets = []
+        for line in lines:
+            offsets.append(self._end)
+            self._end += len(line)
+        if lines:
+            self._file.write(b"".join(lines))
             os.fsync(self._file.fileno())
+        return offsets
 
-    def rows(self) -> Iterator[Any]:
-        """Every row so far, oldest first."""
+    def entries(self) -> Iterator[tuple[int, Row]]:
+        """Every row so far with its offset, oldest first."""
+        offset = 0
         with self.path.open("rb") as file:
             for line in file:
-                yield self.kind.model_validate_json(line)
+                yield offset, self.kind.model_validate_json(line)
+                offset += len(line)
 
-    def index(self, key: Callable[[Any], Hashable]) -> dict[Hashable, Any]:
-        """Every row so far by its key; a later row of the same key wins."""
-        return {key(row): row for row in self.rows()}
+    def read(self, offsets: Iterable[int]) -> Iterator[Row]:
+        """The rows at these offsets, in this order."""
+        with self.path.open("rb") as file:
+            for offset in offsets:
+                file.seek(offset)
+                yield self.kind.model_validate_json(file.readline())
 
     def close(self) -> None:
+        """Close the file; the rows stay."""
         self._file.close()
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> Journal[Row]:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,0 +1,188 @@
+"""Command line: `python -m flows run|up|down|status|preflight`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+
+from configs.resolve import SettingsError, names, resolve
+from configs.settings import Settings
+from flows.services import HOME, ServiceFailed, Services, down, running, up
+
+CANCEL_WAIT_S = 30.0
+console = Console()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; returns the exit status."""
+    asked = _parser().parse_args(arguments)
+    try:
+        return int(asked.command(asked))
+    except (SettingsError, ServiceFailed) as error:
+        console.print(str(error), style="red", markup=False)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m flows", description="Run a recipe and the services it needs.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="start what is needed, run a recipe, show it, print its results")
+    run.set_defaults(command=_run)
+    start = commands.add_parser("up", help="start Prefect server, worker and closed world; deploy prefect.yaml")
+    start.set_defaults(command=_up)
+    check = commands.add_parser("preflight", help="check what a run needs, start nothing")
+    check.set_defaults(command=_preflight)
+    for command in (run, start, check):
+        command.add_argument("--recipe", default="truthrl", help=f"one of: {', '.join(names('recipes'))}")
+        command.add_argument("--profile", default="sandbox", help=f"one of: {', '.join(names('profiles'))}")
+        command.add_argument("--seeds", type=_seeds, help="training seeds, as 0,1,2 (default: the profile's)")
+        command.add_argument(
+            "--set", action="append", default=[], metavar="KEY=VALUE", type=_assignment, dest="overrides",
+            help="override a setting, as train.grpo.learning_rate=1e-4; may be repeated",
+        )  # fmt: skip
+    stop = commands.add_parser("down", help="stop what `up` or `run` started")
+    stop.set_defaults(command=_down)
+    status = commands.add_parser("status", help="what runs")
+    status.set_defaults(command=_status)
+    return parser
+
+
+def _seeds(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
+def _assignment(text: str) -> dict[str, Any]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    nested: Any = yaml.safe_load(value)
+    if isinstance(nested, str):
+        nested = _number(nested)
+    for part in reversed(key.split(".")):
+        nested = {part: nested}
+    return dict(nested)
+
+
+def _number(text: str) -> float | str:
+    """YAML reads 1e-4 as text; people mean the number."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _overrides(asked: argparse.Namespace) -> dict[str, Any]:
+    from configs.resolve import merge
+
+    merged: dict[str, Any] = {}
+    for assignment in asked.overrides:
+        merged = merge(merged, assignment)
+    return merged
+
+
+def _settings(asked: argparse.Namespace) -> Settings:
+    """Resolve before anything starts, so that a typo costs no time."""
+    os.environ.setdefault("PLUMBLINE_WORLD_URL", "http://127.0.0.1:0")  # the real one is known once it runs
+    return resolve(asked.recipe, asked.profile, _overrides(asked), asked.seeds)
+
+
+def _up(asked: argparse.Namespace) -> int:
+    services = up(_settings(asked).world, _say)
+    _say(f"Prefect UI: {services.ui_url}")
+    return 0
+
+
+def _down(_: argparse.Namespace) -> int:
+    down(_say)
+    return 0
+
+
+def _status(_: argparse.Namespace) -> int:
+    found = running()
+    for name, service in found.items():
+        _say(f"{name}: process {service.pid}{f' at {service.url}' if service.url else ''}, log {HOME / f'{name}.log'}")
+    if not found:
+        _say("nothing runs; `make up` or `make run` starts it")
+    return 0
+
+
+def _preflight(asked: argparse.Namespace) -> int:
+    from flows.preflight import NotReady, require_ready
+
+    known = running().get("world")
+    if known is not None and known.url:
+        os.environ["PLUMBLINE_WORLD_URL"] = known.url
+    try:
+        require_ready(_settings(asked))
+    except NotReady as error:
+        console.print(str(error), style="red", markup=False)
+        return 1
+    _say("everything that this run needs is there")
+    return 0
+
+
+def _run(asked: argparse.Namespace) -> int:
+    settings = _settings(asked)
+    before = running()
+    try:
+        services = up(settings.world, _say)
+        return _follow(asked, settings, services)
+    except KeyboardInterrupt:
+        if not before:
+            _say("interrupted: stopping what this command started")
+            down(_say)
+        return 130
+
+
+def _follow(asked: argparse.Namespace, settings: Settings, services: Services) -> int:
+    os.environ.update(services.environment())  # before Prefect reads its settings
+    from prefect.client.orchestration import get_client
+    from prefect.deployments import run_deployment
+    from prefect.exceptions import ParameterTypeError
+
+    from flows.outcome import print_outcome
+    from flows.watch import watch
+
+    del ParameterTypeError
+    parameters = {
+        "recipe": asked.recipe, "profile": asked.profile, "seeds": asked.seeds, "overrides": _overrides(asked),
+    }  # fmt: skip
+    started = time.monotonic()
+    submitted = run_deployment(f"reproduce/{asked.recipe}", parameters=parameters, timeout=0)
+    _say(f"run {submitted.name}: {services.ui_url}/runs/flow-run/{submitted.id}")
+    with get_client(sync_client=True) as client:
+        try:
+            finished = watch(client, submitted.id, Path(settings.run.store), console)
+        except KeyboardInterrupt:
+            _cancel(client, submitted.id)
+            raise
+    return print_outcome(finished, settings, services, time.monotonic() - started, console)
+
+
+def _cancel(client: Any, flow_run_id: Any) -> None:
+    from prefect.client.schemas.objects import StateType
+    from prefect.states import Cancelling
+
+    _say("interrupted: cancelling the run (what is done is kept)")
+    client.set_flow_run_state(flow_run_id, Cancelling(), force=True)
+    deadline = time.monotonic() + CANCEL_WAIT_S
+    while time.monotonic() < deadline:
+        state = client.read_flow_run(flow_run_id).state
+        if state is not None and state.type not in (StateType.CANCELLING, StateType.RUNNING):
+            return
+        time.sleep(0.5)
+
+
+def _say(text: str) -> None:
+    console.print(text, markup=False, highlight=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
