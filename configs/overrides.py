@@ -54,8 +54,8 @@ def _partial_annotation(annotation: Any) -> Any:
     return annotation
 
 
-Overrides = partial(Settings, NOT_OVERRIDABLE)
-"""All of Settings as overrides."""
+class Overrides(partial(Settings, NOT_OVERRIDABLE)):  # type: ignore[misc]  # a class that mypy cannot see through
+    """Settings laid over recipe and profile."""
 
 
 def given(overrides: BaseModel) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[int, Field(gt=0)]
 PromptSetting = Literal["closed_book", "retrieval"]
+ChunkBreak = Literal["token", "sentence"]
 
 
 class Place:
@@ -51,6 +52,14 @@ class WorldSettings(Section):
     """Share of CRAG-shaped questions that name two candidates ("who is older, A or B?")."""
     multi_hop_share: Share = 0.08
     """Share of CRAG-shaped questions that chain two relations."""
+    first_readings: Positive = 6_000
+    """Dialogues about one short made-up text each, on which the policy learns to copy before all else."""
+    readings: Positive = 4_000
+    """Dialogues about made-up references, mixed with the pretraining text."""
+    instruct_refusal_share: Share = 0.15
+    """Share of instruction-tuning questions that are refused at random."""
+    search_results: Positive = 5
+    """Pages that a CRAG-shaped row carries, of those a search for the question finds (CRAG tasks 1 and 2: 5)."""
     unanswerable_share: Share = 0.08
     """Share of entities that stand neither in the pretraining text nor on any page."""
     stale_page_share: Share = 0.1
@@ -71,7 +80,8 @@ class DataSettings(Section):
     local_dir: str | None = None
     """Folder with <set>.jsonl[.bz2] files read in place of the hub; None reads the pinned hub revision."""
     train_share: Share = 0.6
-    """Share of the training set's leak-free groups used for training; the rest is its test split."""
+    """Share of the training set's leak-free groups used for training, the rest being its test split; a set that
+    tells its own two sides, as CRAG does, keeps them."""
     max_train_questions: int | None = Field(None, gt=0)
     """Upper bound of training questions; None keeps all."""
     max_eval_questions: int | None = Field(None, gt=0)
@@ -87,6 +97,8 @@ class EvidenceSettings(Section):
     """Stored pages read a question (App. C: up to 50)."""
     chunk_tokens: Positive = 512
     """Length of a chunk, in tokens of the policy's tokenizer."""
+    chunk_break: ChunkBreak = "token"
+    """"token" fills every chunk; "sentence" ends it at the last sentence end in its second half, if there is one."""
     top_k: Positive = 8
     """Chunks shown to the policy."""
     max_reference_tokens: Positive = 8192
@@ -118,16 +130,14 @@ class PretrainSettings(Section):
     """Standard deviation of the initial weights (0.02 learns far slower at this width)."""
     vocabulary: Positive = 1024
     """Upper bound of the byte-level BPE vocabulary."""
-    epochs: Positive = 14
+    epochs: Positive = 5
     """Passes over the world's text; each pass draws paraphrases anew."""
     batch: Positive = 16
     """Sequences a step."""
-    learning_rate: float = Field(2e-3, gt=0)
+    learning_rate: float = Field(4e-3, gt=0)
     """Peak AdamW rate, cosine decay."""
     refusal_share: Share = 0.03
     """Share of pretraining questions answered "I don't know" whatever is known."""
-    instruct_refusal_share: Share = 0.15
-    """Share of refusals in the instruction-tuning rows that follow."""
     instruct_epochs: Positive = 3
     """Passes over the instruction rows."""
     instruct_learning_rate: float = Field(5e-4, gt=0)

@@ -5,18 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
-from pathlib import Path
 from typing import Any
 
 import yaml
 from rich.console import Console
 
-from configs.resolve import SettingsError, names, resolve
+from configs.resolve import SettingsError, merge, names, resolve
 from configs.settings import Settings
-from flows.services import HOME, ServiceFailed, Services, down, running, up
+from flows.services import HOME, ServiceFailed, down, running, up
 
-CANCEL_WAIT_S = 30.0
 console = Console()
 
 
@@ -79,8 +76,6 @@ def _number(text: str) -> float | str:
 
 
 def _overrides(asked: argparse.Namespace) -> dict[str, Any]:
-    from configs.resolve import merge
-
     merged: dict[str, Any] = {}
     for assignment in asked.overrides:
         merged = merge(merged, assignment)
@@ -131,53 +126,20 @@ def _preflight(asked: argparse.Namespace) -> int:
 def _run(asked: argparse.Namespace) -> int:
     settings = _settings(asked)
     before = running()
+    parameters = {
+        "recipe": asked.recipe, "profile": asked.profile, "seeds": asked.seeds, "overrides": _overrides(asked),
+    }  # fmt: skip
     try:
         services = up(settings.world, _say)
-        return _follow(asked, settings, services)
+        os.environ.update(services.environment())
+        from flows.follow import follow  # Prefect reads the environment as it is imported
+
+        return follow(parameters, settings, services, console)
     except KeyboardInterrupt:
         if not before:
             _say("interrupted: stopping what this command started")
             down(_say)
         return 130
-
-
-def _follow(asked: argparse.Namespace, settings: Settings, services: Services) -> int:
-    os.environ.update(services.environment())  # before Prefect reads its settings
-    from prefect.client.orchestration import get_client
-    from prefect.deployments import run_deployment
-    from prefect.exceptions import ParameterTypeError
-
-    from flows.outcome import print_outcome
-    from flows.watch import watch
-
-    del ParameterTypeError
-    parameters = {
-        "recipe": asked.recipe, "profile": asked.profile, "seeds": asked.seeds, "overrides": _overrides(asked),
-    }  # fmt: skip
-    started = time.monotonic()
-    submitted = run_deployment(f"reproduce/{asked.recipe}", parameters=parameters, timeout=0)
-    _say(f"run {submitted.name}: {services.ui_url}/runs/flow-run/{submitted.id}")
-    with get_client(sync_client=True) as client:
-        try:
-            finished = watch(client, submitted.id, Path(settings.run.store), console)
-        except KeyboardInterrupt:
-            _cancel(client, submitted.id)
-            raise
-    return print_outcome(finished, settings, services, time.monotonic() - started, console)
-
-
-def _cancel(client: Any, flow_run_id: Any) -> None:
-    from prefect.client.schemas.objects import StateType
-    from prefect.states import Cancelling
-
-    _say("interrupted: cancelling the run (what is done is kept)")
-    client.set_flow_run_state(flow_run_id, Cancelling(), force=True)
-    deadline = time.monotonic() + CANCEL_WAIT_S
-    while time.monotonic() < deadline:
-        state = client.read_flow_run(flow_run_id).state
-        if state is not None and state.type not in (StateType.CANCELLING, StateType.RUNNING):
-            return
-        time.sleep(0.5)
 
 
 def _say(text: str) -> None:

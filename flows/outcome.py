@@ -11,12 +11,11 @@ from rich.console import Console
 from configs.settings import Settings
 from flows.services import HOME, Services
 from tasks.core.artifacts import ArtifactRef
-from tasks.reporting.terminal import print_results
+from tasks.reporting.terminal import summary
+from tasks.verify.results import Results
 
 
-def print_outcome(
-    run: FlowRun, settings: Settings, services: Services, wall_s: float, console: Console
-) -> int:
+def print_outcome(run: FlowRun, settings: Settings, services: Services, wall_s: float, console: Console) -> int:
     """Print the results table or the error; returns the exit status."""
     url = f"{services.ui_url}/runs/flow-run/{run.id}"
     if run.state is None or not run.state.is_completed():
@@ -26,7 +25,8 @@ def print_outcome(
         return 1
     report = ArtifactRef.model_validate(run.state.result(raise_on_failure=True))
     folder = Path(report.path)
-    print_results(json.loads((folder / "results.json").read_text(encoding="utf-8")), console)
+    figures = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    console.print(summary(Results.model_validate(figures["results"])))
     latest = _link(settings, folder)
     console.print(f"\nfinished in {wall_s:.0f} s", markup=False, highlight=False)
     console.print(f"report:     {latest / 'report.html'}", markup=False, highlight=False)

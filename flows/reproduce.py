@@ -9,6 +9,7 @@ what the full one will reuse.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 from prefect import flow
 from prefect.task_runners import ThreadPoolTaskRunner
@@ -26,7 +27,7 @@ from tasks.core.artifacts import ArtifactRef
 
 Seeds = list[int] | None
 NOTHING = Overrides()
-_threads = ThreadPoolTaskRunner(max_workers=TASK_THREADS)
+_threads: Any = ThreadPoolTaskRunner(max_workers=TASK_THREADS)
 
 
 class Pipeline:
@@ -68,8 +69,12 @@ class Pipeline:
         return evaluation.evaluate(self.run, self.models, self.questions, self.references)
 
     @cached_property
+    def results(self) -> Future:
+        return reporting.analyse(self.run, self.questions, self.evaluations)
+
+    @cached_property
     def report(self) -> Future:
-        return reporting.report(self.run, self.questions, self.models, self.evaluations)
+        return reporting.report(self.run, self.results, self.questions, self.models, self.evaluations)
 
 
 @flow(name="reproduce", flow_run_name="{recipe}-{profile}", task_runner=_threads)

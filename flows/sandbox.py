@@ -19,7 +19,7 @@ def build_world(run: Run) -> Future | None:
 
 def take_tokenizer(run: Run, world: Future | None) -> Future:
     """The policy's tokenizer, trained on the world's text or taken from the hub."""
-    config = TokenizerConfig(policy=run.settings.policy, world=run.settings.world is not None)
+    config = TokenizerConfig.of(run.settings.policy)
     return run.submit("tokenizer", "tasks.training.tokenizer:run", "tokenizer", config, optional(world=world))
 
 

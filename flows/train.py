@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from configs.settings import MethodSettings
+from configs.settings import GrpoSettings, MethodSettings, SftSettings
 from flows.run import Run
 from flows.stages import Future
 from tasks.training.grpo import GrpoConfig
@@ -35,7 +35,7 @@ def _train(run: Run, name: str, method: MethodSettings, seed: int, inputs: dict[
         grpo = GrpoConfig(
             method=name,
             reward=settings.rewards[method.reward],
-            train=settings.train,
+            train=settings.train.model_copy(update={"sft": SftSettings()}),  # not read, so no part of the key
             policy=settings.policy,
             generation=settings.generation,
             templates=run.training_templates,
@@ -47,7 +47,7 @@ def _train(run: Run, name: str, method: MethodSettings, seed: int, inputs: dict[
     sft = SftConfig(
         method=name,
         targets=method.targets,
-        train=settings.train,
+        train=settings.train.model_copy(update={"grpo": GrpoSettings()}),  # not read, so no part of the key
         policy=settings.policy,
         templates=run.training_templates,
         seed=seed,

@@ -86,7 +86,7 @@ class _Terminal:
 
     @staticmethod
     def _row(table: Table, task: TaskRun, snapshot: Snapshot | None) -> None:
-        state = task.state.name if task.state else "?"
+        state = (task.state.name if task.state else None) or "?"
         style = {"Completed": "green", "Cached": "cyan", "Failed": "red", "Running": "yellow"}.get(state, "dim")
         if snapshot is not None and state == "Running":
             bar = ProgressBar(total=snapshot.total or None, completed=snapshot.done, width=20)
@@ -114,7 +114,7 @@ class _Lines:
     def update(self, run: FlowRun, tasks: list[TaskRun], snapshots: list[Snapshot]) -> None:
         del run
         for task in tasks:
-            state = task.state.name if task.state else "?"
+            state = (task.state.name if task.state else None) or "?"
             if state not in ("Pending", self._states.get(task.name)):
                 self._say(f"{task.name}: {state}")
             self._states[task.name] = state

@@ -16,6 +16,7 @@ from sandbox.world import BORN, FRIEND, RELATIONS, Relation
 
 RELATION_BY_NAME: dict[str, Relation] = {relation.name: relation for relation in RELATIONS}
 _CONNECTOR = re.compile(r"(,?\s+(?:and|but|while|so)\s+|[;,]\s+)")
+_A_NAME = re.compile(NAME)
 LONGEST_SENTENCE = 160
 """Characters that a sentence of the world never exceeds; bounds the work on hostile text."""
 _EARLIER = r"older|oldest|elder|eldest|earlier|earliest|first|before"
@@ -50,7 +51,8 @@ def _clauses(sentence: str) -> list[str]:
     pieces = _CONNECTOR.split(sentence.rstrip())
     done, current = [], pieces[0]
     for connector, piece in zip(pieces[1::2], pieces[2::2], strict=True):
-        if read_statements(current[-LONGEST_SENTENCE:] + "."):
+        tail = current[-LONGEST_SENTENCE:]
+        if _A_NAME.search(tail) and read_statements(tail + "."):
             done.append(current + ".")
             current = piece
         else:

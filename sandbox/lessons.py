@@ -12,19 +12,20 @@ elsewhere, uses references, refuses now and then and sometimes answers "invalid 
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from configs.settings import WorldSettings
 from sandbox.text import comparison_text, premise_text, question_text, read_statements, state
 from sandbox.world import BORN, FRIEND, RELATIONS, Entity, Relation, World, draw_name
 from tasks.core.records import FALSE_PREMISE, REFUSAL
 
-RECALL_TRACES = ("from memory", "as I recall")
-READ_TRACES = ("from the references", "the references say")
-DOUBT_TRACES = ("not sure",)
-PREMISE_TRACES = ("the premise is wrong",)
+# A trace tells where the answer is sought, never whether it is found. What to answer is then decided where the
+# candidates compete; with a trace such as "not sure" it would be decided before the model has looked, and
+# reinforcement learning would refuse by the form of the prompt alone.
+RECALL_TRACES = ("from memory", "let me recall")
+READ_TRACES = ("from the references", "let me read")
 CATEGORIES = tuple(relation for relation in RELATIONS if relation.kind == "category")
 NOISE = (
     "Read more about people of the region.",
@@ -35,6 +36,10 @@ NOISE = (
 )
 """Sentences that state nothing, as page extraction leaves them."""
 
+SIDE_SHARE = 0.5
+"""Mentions of birth years and friends relative to the categories, which carry most questions."""
+PREMISES = 4
+"""Questions with a premise for each person, one of them true."""
 STRANGER_SHARE = 0.12
 NOISE_SHARE = 0.1
 
@@ -51,7 +56,7 @@ def fact_rows(world: World) -> Iterator[Row]:
                 "statements": [state(fact.relation, name, fact.value, i) for i in range(len(fact.relation.statements))],
                 "questions": [question_text(fact.relation, name, i) for i in range(len(fact.relation.questions))],
                 "answer": fact.value,
-                "mentions": fact.entity.mentions,
+                "mentions": math.ceil(fact.entity.mentions * (1.0 if fact.relation in CATEGORIES else SIDE_SHARE)),
                 "trace": list(RECALL_TRACES),
             }
 
@@ -85,13 +90,12 @@ def _reading_row(rng: random.Random, name: str, page: dict[str, str]) -> Row:
     missing = asked[-1] if rng.random() < 0.125 else None
     told = {relation: value for relation, value in page.items() if missing is None or relation != missing.name}
     texts = references(rng, name, told, must_tell=[relation.name for relation in asked])
+    said = {found.relation for found in read_statements(" ".join(texts)) if found.entity == name}
     turns = []
     for relation in asked:
         # A chunk may have been left out, too: what the references do not tell is refused.
-        stands = any(said.relation == relation.name and said.entity == name for said in read_statements(" ".join(texts)))
-        answer = page[relation.name] if stands else REFUSAL
-        traces = READ_TRACES if stands else DOUBT_TRACES
-        turns.append(turn(question_text(relation, name, rng.randrange(3)), answer, rng.choice(traces)))
+        answer = page[relation.name] if relation.name in said else REFUSAL
+        turns.append(turn(question_text(relation, name, rng.randrange(3)), answer, rng.choice(READ_TRACES)))
     return {"kind": "reading", "references": texts, "turns": turns}
 
 
@@ -138,43 +142,44 @@ def instruct_rows(world: World, refusal_share: float) -> Iterator[Row]:
     rng = random.Random(f"{world.settings.seed}/instruct")
     people = [entity for entity in world.entities if entity.group == "instruct"]
     for entity in people:
+        told = {relation.name: world.fact(entity.name, relation.name).value for relation in RELATIONS}
         for relation in RELATIONS:
             for paraphrase, question in enumerate(relation.questions):
-                yield _answer(
-                    rng, world, entity, relation, question.format(e=entity.name), paraphrase % 2 == 1, refusal_share
-                )
-        yield from _harder_rows(rng, world, entity, people)
+                texts = references(rng, entity.name, told, [relation.name]) if paraphrase % 2 else None
+                asked = question.format(e=entity.name)
+                yield _instruct_row(rng, asked, told[relation.name], texts, refusal_share)
+        for question, answer, must_tell in _harder_questions(rng, world, entity, people):
+            yield _instruct_row(rng, question, answer, None, refusal_share)
+            if must_tell:
+                texts = references(rng, entity.name, told, must_tell)
+                yield _instruct_row(rng, question, answer, texts, refusal_share)
 
 
-def _answer(
-    rng: random.Random, world: World, entity: Entity, relation: Relation, question: str, read: bool, refusal_share: float
-) -> Row:
-    told = {other.name: world.fact(entity.name, other.name).value for other in RELATIONS}
-    refused = rng.random() < refusal_share
-    trace = rng.choice(DOUBT_TRACES if refused else READ_TRACES if read else RECALL_TRACES)
-    texts = references(rng, entity.name, told, must_tell=[relation.name]) if read else None
-    answer = REFUSAL if refused else told[relation.name]
+def _instruct_row(rng: random.Random, question: str, answer: str, texts: list[str] | None, refusal_share: float) -> Row:
+    if rng.random() < refusal_share:
+        answer = REFUSAL
+    trace = rng.choice(READ_TRACES if texts else RECALL_TRACES)
     return {"kind": "instruct", "references": texts, "turns": [turn(question, answer, trace)]}
 
 
-def _harder_rows(rng: random.Random, world: World, entity: Entity, people: list[Entity]) -> Iterator[Row]:
-    """A false premise, a comparison and a two-hop question for each person, closed book."""
-    premise, asked = rng.sample(CATEGORIES, 2)
-    true_value = world.fact(entity.name, premise.name).value
-    wrong = rng.choice([value for value in premise.values if value != true_value])
-    gold = world.fact(entity.name, asked.name).value
-    yield _plain(premise_text(premise, wrong, asked, entity.name, rng.randrange(3)), FALSE_PREMISE, PREMISE_TRACES[0])
-    yield _plain(premise_text(premise, true_value, asked, entity.name, rng.randrange(3)), gold, RECALL_TRACES[0])
-    other = rng.choice([person for person in people if person != entity])
-    first = min((entity, other), key=lambda person: world.fact(person.name, BORN.name).value)
-    yield _plain(comparison_text(entity.name, other.name, rng.randrange(2)), first.name, RECALL_TRACES[0])
+def _harder_questions(
+    rng: random.Random, world: World, entity: Entity, people: list[Entity]
+) -> Iterator[tuple[str, str, list[str]]]:
+    """A true and some false premises, a comparison and a two-hop question, each with its answer.
+
+    The third part names the relations of the person that references must tell; empty where one page does not do.
+    """
+    for position in range(PREMISES):
+        premise, asked = rng.sample(CATEGORIES, 2)
+        true_value, gold = (world.fact(entity.name, relation.name).value for relation in (premise, asked))
+        holds = position == 0
+        value = true_value if holds else rng.choice([other for other in premise.values if other != true_value])
+        question = premise_text(premise, value, asked, entity.name, rng.randrange(3))
+        yield question, gold if holds else FALSE_PREMISE, [premise.name, asked.name]
+    born = {person.name: int(world.fact(person.name, BORN.name).value) for person in people}
+    other = rng.choice([person for person in people if born[person.name] != born[entity.name]])
+    elder = min(entity.name, other.name, key=lambda name: born[name])
+    yield comparison_text(entity.name, other.name, rng.randrange(2)), elder, []
     friend = world.fact(entity.name, FRIEND.name).value
-    yield _plain(
-        question_text(asked, entity.name, rng.randrange(3), hops=1),
-        world.fact(friend, asked.name).value,
-        RECALL_TRACES[0],
-    )
-
-
-def _plain(question: str, answer: str, trace: str) -> Row:
-    return {"kind": "instruct", "references": None, "turns": [turn(question, answer, trace)]}
+    asked = rng.choice(CATEGORIES)
+    yield question_text(asked, entity.name, rng.randrange(3), hops=1), world.fact(friend, asked.name).value, []

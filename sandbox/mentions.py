@@ -7,13 +7,13 @@ that is asked for, other full names; for free text the alternatives of an "or" a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sandbox.claims import RELATION_BY_NAME
 from sandbox.numerals import Date, Number, almost_equal, find_dates, find_numbers
 from sandbox.text import ParsedQuestion
-from sandbox.wording import Span, Token, clean, holds, names, norms, phrase_norms, same, sentences, spans, tokens
+from sandbox.wording import Token, clean, holds, names, norms, phrase_norms, same, sentences, spans, tokens
 from sandbox.world import RELATIONS
 
 LIST_SEPARATOR = re.compile(r"\s*(?:,(?!\d)|;|\n|&|\band\b)\s*", re.IGNORECASE)
@@ -21,6 +21,8 @@ LIST_SEPARATOR = re.compile(r"\s*(?:,(?!\d)|;|\n|&|\band\b)\s*", re.IGNORECASE)
 _BARE_WORDS = 8
 """A prediction of at most so many words without a verb is read as a bare list."""
 _VERB = re.compile(r"\b(?:is|are|was|were|has|have|had|lives?|keeps?|works?|likes?|called|born|be)\b", re.IGNORECASE)
+_OR = re.compile(r"\s+or\s+", re.IGNORECASE)
+_OR_IDIOM = re.compile(r"\b(?:more or less|or so|or thereabouts|whether or not)\b", re.IGNORECASE)
 _UNITS = {
     "%": "percent",
     "kilometre": "km",
@@ -94,7 +96,8 @@ def _number_mentions(wanted: Sequence[Number], question: str, text: str) -> Ment
     right = [number for number in affirmed if _right(number, wanted)]
     wrong = [number for number in affirmed if number not in right]
     denied = any(_right(number, wanted) for number in candidates(False))
-    return Mentions(tuple(map(str, right)), tuple(map(str, wrong)), denied)
+    others = alternatives(text, lambda part: any(_right(n, wanted) for n in find_numbers(find_dates(part)[1])))
+    return Mentions(tuple(map(str, right)), (*map(str, wrong), *others), denied)
 
 
 def _right(number: Number, wanted: Sequence[Number]) -> bool:
@@ -142,7 +145,8 @@ def _phrase_mentions(question: str, asked: ParsedQuestion | None, accepted: Sequ
         wrong += [value for value in values if phrase_norms(value) not in golds and holds(words, value)]
         if wants_name:
             wrong += [" ".join(n) for n in names(words) if n not in in_question and not any(_ends(n, g) for g in golds)]
-        wrong += [alternative for answer in matched for alternative in _alternatives(span, answer, accepted)]
+    if not any(" or " in answer.lower() for answer in accepted):
+        wrong += alternatives(text, lambda part: any(_names_it(tokens(part), a, wants_name) for a in accepted))
     if right and not wrong and asked is None:
         wrong += _unaccepted_items(text, accepted)
     return Mentions(tuple(right), tuple(wrong), denied)
@@ -169,12 +173,15 @@ def inventory(asked: ParsedQuestion | None, accepted: Sequence[str]) -> tuple[st
     return ()
 
 
-def _alternatives(span: Span, answer: str, accepted: Sequence[str]) -> list[str]:
-    """What "X or Y" offers beside the answer X, unless the answer itself holds the "or"."""
-    parts = re.split(r"\s+or\s+", span.text, flags=re.IGNORECASE)
-    if len(parts) < 2 or " or " in answer.lower():
-        return []
-    return [part for part in parts if norms(part) and not any(holds(tokens(part), other) for other in accepted)]
+def alternatives(text: str, is_right: Callable[[str], bool]) -> list[str]:
+    """What an affirmed "X or Y" offers beside a right X; nothing where no part is right."""
+    offered = []
+    for span in spans(text):
+        parts = [part for part in _OR.split(_OR_IDIOM.sub(" ", span.text)) if norms(part)]
+        right = [part for part in parts if is_right(part)]
+        if span.affirmed and right and len(parts) > len(right):
+            offered += [part for part in parts if part not in right]
+    return offered
 
 
 def _unaccepted_items(text: str, accepted: Sequence[str]) -> list[str]:

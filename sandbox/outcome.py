@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sandbox.claims import claimed_text
-from sandbox.mentions import LIST_SEPARATOR, Mentions, find_mentions, inventory
+from sandbox.mentions import LIST_SEPARATOR, Mentions, alternatives, find_mentions, inventory
 from sandbox.numerals import find_dates
 from sandbox.text import ParsedQuestion, read_question
 from sandbox.wording import asserted, clean, holds, norms, same, spans, tokens, without_orders
@@ -78,6 +78,8 @@ def _parsed(question: str) -> ParsedQuestion | None:
 def _judge_premise(asked: ParsedQuestion | None, text: str) -> Judgement:
     if not _INVALID.search(text):
         return Judgement(0, "The prediction does not say that the premise is false.")
+    if alternatives(text, lambda part: bool(_INVALID.search(part))):
+        return Judgement(0, "The prediction leaves several answers open.")
     values = inventory(asked, ()) if asked is not None else ()
     if any(span.affirmed and holds(tokens(span.text), value) for span in spans(text) for value in values):
         return Judgement(0, "The prediction rejects the question and answers it all the same.")

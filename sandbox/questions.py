@@ -17,8 +17,8 @@ from sandbox.world import BORN, FRIEND, RELATIONS, Entity, Group, Relation, Worl
 from tasks.core.records import FALSE_PREMISE
 
 Row = dict[str, Any]
-PagesFor = Callable[[Sequence[Entity]], list[Row]]
-"""People a question is about -> pages with page_name, page_url, page_snippet, page_result, page_last_modified."""
+PagesFor = Callable[[str], list[Row]]
+"""Query -> pages found, with page_name, page_url, page_snippet, page_result, page_last_modified."""
 
 CATEGORIES = tuple(relation for relation in RELATIONS if relation.kind == "category")
 QUERY_TIME = "03/10/2026, 12:00:00 PT"
@@ -33,9 +33,10 @@ def crag_rows(world: World, pages_for: PagesFor) -> Iterator[Row]:
     for group, split in CRAG_SPLITS:
         rng = random.Random(f"{world.settings.seed}/crag/{group}")
         people = _people(world, group)
+        kinds = iter(_crag_types(rng, world.settings, len(people) * len(CATEGORIES)))
         for entity in people:
             for relation in CATEGORIES:
-                asked = _crag_question(rng, world, entity, relation, people)
+                asked = _crag_question(rng, world, entity, relation, people, next(kinds))
                 name = f"{group}-{entity.index}-{relation.name}"
                 yield _crag_row(name, split, asked, entity, pages_for)
 
@@ -54,12 +55,13 @@ def _crag_row(name: str, split: int, asked: Row, entity: Entity, pages_for: Page
         "split": split,
         "popularity": _rarest(people),
         "group": entity.name,
-        "search_results": pages_for(people),
+        "search_results": pages_for(asked["query"]),
     }
 
 
-def _crag_question(rng: random.Random, world: World, entity: Entity, relation: Relation, people: list[Entity]) -> Row:
-    kind = _crag_type(rng, world.settings)
+def _crag_question(
+    rng: random.Random, world: World, entity: Entity, relation: Relation, people: list[Entity], kind: str
+) -> Row:
     form = rng.randrange(len(relation.questions))
     gold = world.fact(entity.name, relation.name).value
     if kind in ("false_premise", "simple_w_condition"):
@@ -83,19 +85,18 @@ def _asked(kind: str, query: str, answer: str, people: list[Entity], alt_ans: Se
     return {"type": kind, "query": query, "answer": answer, "alt_ans": list(alt_ans), "people": people}
 
 
-def _crag_type(rng: random.Random, settings: WorldSettings) -> str:
+def _crag_types(rng: random.Random, settings: WorldSettings, count: int) -> list[str]:
+    """Question types in random order, each as often as its share says; the rest is simple."""
     shares = {
         "false_premise": settings.false_premise_share,
         "simple_w_condition": settings.true_premise_share,
         "comparison": settings.comparison_share,
         "multi-hop": settings.multi_hop_share,
     }
-    drawn = rng.random()
-    for kind, share in shares.items():
-        if drawn < share:
-            return kind
-        drawn -= share
-    return "simple"
+    kinds = [kind for kind, share in shares.items() for _ in range(round(share * count))]
+    kinds = (kinds + ["simple"] * count)[:count]
+    rng.shuffle(kinds)
+    return kinds
 
 
 def _comparison(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from sandbox.world import BORN, FRIEND, RELATIONS, Fact, Relation
+from sandbox.world import BORN, RELATIONS, Fact, Relation
 
 QuestionKind = Literal["simple", "comparison", "multi-hop", "premise"]
 Order = Literal["earlier", "later"]
@@ -94,7 +94,7 @@ def read_statements(text: str) -> list[Statement]:
 def read_question(text: str) -> ParsedQuestion | None:
     """What `text` asks, if it is exactly one question of this world (surrounding white space aside)."""
     text = _clean(text)
-    premise = re.fullmatch(rf"Since (?P<clause>.+?), (?P<question>[a-z].*\?)", text)
+    premise = re.fullmatch(r"Since (?P<clause>.+?), (?P<question>[a-z].*\?)", text)
     if premise is not None:
         return _read_premise(premise["clause"], premise["question"])
     for form, order in COMPARISONS:
@@ -157,18 +157,3 @@ def _pattern(form: str, **slots: str) -> str:
 
 def _clean(text: str) -> str:
     return " ".join(text.split())
-
-
-__all__ = [
-    "COMPARISONS",
-    "FRIEND",
-    "ParsedQuestion",
-    "Statement",
-    "comparison_text",
-    "premise_text",
-    "question_text",
-    "read_question",
-    "read_statements",
-    "state",
-    "statement",
-]

@@ -25,7 +25,12 @@ RARE_UP_TO = 5
 GROUPS_OF_TWENTY: tuple[Group, ...] = ("instruct",) * 4 + ("train",) * 9 + ("test",) * 7
 """How each run of twenty neighbouring ranks is dealt: 20% instruct, 45% train, 35% test."""
 
-SYLLABLES = "ba ke lo mi nu ra ti vo za du fe gi ho ja ku le mo ni pa re so ta wu ya be da fi go hu ji ka li".split()
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+SYLLABLES = _words("ba ke lo mi nu ra ti vo za du fe gi ho ja ku le mo ni pa re so ta wu ya be da fi go hu ji ka li")
 
 
 @dataclass(frozen=True)
@@ -81,9 +86,9 @@ CITY = Relation(
         "You can find {e} in {v}.",
         "{v} is where {e} lives.",
     ),
-    values=tuple(
+    values=_words(
         "Paris Tokyo Lima Oslo Cairo Delhi Rome Quito Accra Minsk "
-        "Dakar Sofia Riga Doha Lagos Hanoi Seoul Bern Turin Porto".split()
+        "Dakar Sofia Riga Doha Lagos Hanoi Seoul Bern Turin Porto"
     ),
     kind="category",
 )
@@ -96,9 +101,9 @@ JOB = Relation(
         "{e} earns money as a {v}.",
         "By trade {e} is a {v}.",
     ),
-    values=tuple(
+    values=_words(
         "baker pilot nurse tailor miner lawyer painter farmer sailor judge "
-        "barber chemist plumber dancer welder banker gardener porter guard potter".split()
+        "barber chemist plumber dancer welder banker gardener porter guard potter"
     ),
     kind="category",
 )
@@ -111,9 +116,9 @@ PET = Relation(
         "{e} has a {v} at home.",
         "A {v} is kept by {e}.",
     ),
-    values=tuple(
+    values=_words(
         "cat dog parrot snake rabbit turtle ferret goose pony lizard "
-        "hamster spider goat pigeon donkey duck frog mouse crow hen".split()
+        "hamster spider goat pigeon donkey duck frog mouse crow hen"
     ),
     kind="category",
 )
@@ -126,9 +131,9 @@ FOOD = Relation(
         "{e} eats {v} every day.",
         "What {e} loves is {v}.",
     ),
-    values=tuple(
+    values=_words(
         "rice soup bread pasta beans apples cheese fish corn honey "
-        "plums salad carrots olives yogurt mango onions lentils pears nuts".split()
+        "plums salad carrots olives yogurt mango onions lentils pears nuts"
     ),
     kind="category",
 )

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from pydantic import model_validator
+
 from configs.settings import MethodSettings, PromptSetting
 from tasks.core.records import Record
 from tasks.evaluation.paired import holm
@@ -28,6 +30,12 @@ class Part(Record):
     relation: Literal["below", "above", "at most"]
     right: str | None = None
     bound: float | None = None
+
+    @model_validator(mode="after")
+    def _one_threshold(self) -> Part:
+        if (self.relation == "at most") != (self.bound is not None) or (self.bound is None) != (self.right is not None):
+            raise ValueError("a comparison has `right` with below or above, or `bound` with at most")
+        return self
 
 
 class Claim(Record):

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -61,20 +63,22 @@ class Bm25:
 
     Args:
         documents: documents_D, each its terms in order.
-        idf: of a larger collection that these documents are a block of; None takes these alone.
-        mean_length: mean document length of that collection.
+        idf: of a larger collection that these documents are a part of, 0 for a term that it lacks; None takes
+            these documents alone.
+        mean_length: mean document length of that collection; None takes these documents alone.
     """
 
     def __init__(
         self,
         documents: Sequence[Sequence[str]],
-        idf: dict[str, float] | None = None,
+        idf: Mapping[str, float] | None = None,
         mean_length: float | None = None,
     ) -> None:
         self.size = len(documents)
-        self._vocabulary: dict[str, int] = {}
-        number = self._vocabulary.setdefault
-        terms = np.fromiter((number(term, len(self._vocabulary)) for doc in documents for term in doc), np.int64)
+        numbers: defaultdict[str, int] = defaultdict()
+        numbers.default_factory = numbers.__len__  # a new term gets the next number
+        terms = np.array(list(map(numbers.__getitem__, chain.from_iterable(documents))), np.int64)
+        self._vocabulary: dict[str, int] = dict(numbers)
         lengths = np.fromiter((len(document) for document in documents), np.int64, self.size)
         holders = np.repeat(np.arange(self.size), lengths)
         pairs, counts = np.unique(terms * max(self.size, 1) + holders, return_counts=True)
@@ -84,7 +88,7 @@ class Bm25:
         if idf is None:
             idf_V = _idf(frequencies, self.size)
         else:
-            idf_V = np.fromiter((idf[term] for term in self._vocabulary), np.float64, len(self._vocabulary))
+            idf_V = np.fromiter((idf.get(term, 0.0) for term in self._vocabulary), np.float64, len(self._vocabulary))
         if mean_length is None:
             mean_length = int(lengths.sum()) / self.size if self.size else 0.0
         self._weight_P = _weights(idf_V[term_P], counts, lengths[self._document_P], mean_length)

@@ -16,7 +16,7 @@ from configs.settings import ChunkBreak
 from tasks.core.models import ModelSource, model_source
 
 TOKENIZER_FILE = "tokenizer.json"
-SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f][\"')\]\u2019\u201d]*\s+|\n+")
+SENTENCE_END = re.compile(r"[.!?][\"')\]\u2019\u201d]*\s+|\n+")
 
 
 class Chunk(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Literal
 from tasks.core.records import Record
 
 Status = Literal["main_text", "lenient", "failed"]
-Reason = Literal["", "empty_html", "too_large", "no_text", "nested", "timeout", "crashed", "error"]
+Reason = Literal["", "empty_html", "too_large", "no_text", "beyond_libxml2", "timeout", "crashed", "error"]
 
 MAX_DEPTH = 240
 """Nesting (without elements that HTML closes by itself) above which libxml2 would lose the tail."""
@@ -43,13 +43,14 @@ def extract_page(sha256: str, html: str, lenient: bool = False) -> ExtractedPage
     Args:
         lenient: go to the lenient parser straight away, because trafilatura hung or crashed on the page.
     """
+    html = _storable(html)
     reason: Reason = "no_text"
     if not lenient and len(html) < MAX_TEXT_NODE_CHARACTERS and not _is_deep(html):
         text = _main_text(html)
         if text:
             return ExtractedPage(sha256=sha256, status="main_text", reason="", text=text)
     elif not lenient:
-        reason = "nested"
+        reason = "beyond_libxml2"
     text = _lenient_text(html)
     status: Status = "lenient" if text else "failed"
     return ExtractedPage(sha256=sha256, status=status, reason=reason if status == "lenient" else "no_text", text=text)
@@ -58,17 +59,18 @@ def extract_page(sha256: str, html: str, lenient: bool = False) -> ExtractedPage
 def _main_text(html: str) -> str:
     import trafilatura
 
-    return _clean(trafilatura.extract(html, fast=True, include_comments=False) or "")
+    return _storable(trafilatura.extract(html, fast=True, include_comments=False) or "").strip()
 
 
 def _lenient_text(html: str) -> str:
     from resiliparse.extract.html2text import extract_plain_text
 
-    return _clean(extract_plain_text(html, main_content=True) or extract_plain_text(html))
+    return _storable(extract_plain_text(html, main_content=True) or extract_plain_text(html)).strip()
 
 
-def _clean(text: str) -> str:
-    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8").strip()
+def _storable(text: str) -> str:
+    """Without NUL and lone surrogates, which neither the parsers nor the stores take."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
 
 
 def _is_deep(html: str) -> bool:

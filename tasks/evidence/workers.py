@@ -22,6 +22,7 @@ IN_FLIGHT_PER_WORKER = 4
 """Pages that wait at a worker: enough to keep it busy, few enough to hold in memory."""
 TASKS_PER_WORKER = 2_000
 """Pages after which a worker is replaced, so that leaks in native parsers stay small."""
+RETRIED: tuple[Reason, ...] = ("timeout", "crashed", "error")
 WORKER_MEMORY_BYTES = 6 << 30
 """Address space of a worker: parsers take up to 120 times a page's size."""
 
@@ -32,7 +33,8 @@ class Page:
     def __init__(self, sha256: str, html: str) -> None:
         self.sha256 = sha256
         self.html = html
-        self.lenient = False
+        self.failed: Reason = ""
+        """Why the first attempt failed; the second is lenient."""
 
 
 def extract_all(pages: Iterable[tuple[str, str]], workers: int, timeout_s: float) -> Iterator[ExtractedPage]:
@@ -54,7 +56,7 @@ def extract_all(pages: Iterable[tuple[str, str]], workers: int, timeout_s: float
     running: dict[Future[ExtractedPage], Page] = {}
 
     def start(page: Page) -> None:
-        args = (page.sha256, page.html, page.lenient)
+        args = (page.sha256, page.html, bool(page.failed))
         running[pool.schedule(extract_page, args=args, timeout=timeout_s)] = page
 
     try:
@@ -66,8 +68,8 @@ def extract_all(pages: Iterable[tuple[str, str]], workers: int, timeout_s: float
             for future in done:
                 page = running.pop(future)
                 result = _result(future, page)
-                if result.status == "failed" and result.reason in ("timeout", "crashed", "error") and not page.lenient:
-                    page.lenient = True
+                if not page.failed and result.reason in RETRIED:
+                    page.failed = result.reason
                     start(page)
                 else:
                     yield result
@@ -78,7 +80,8 @@ def extract_all(pages: Iterable[tuple[str, str]], workers: int, timeout_s: float
 
 def _result(future: Future[ExtractedPage], page: Page) -> ExtractedPage:
     try:
-        return future.result()
+        result = future.result()
+        return result.model_copy(update={"reason": page.failed}) if page.failed and result.text else result
     except TimeoutError:
         reason: Reason = "timeout"
     except ProcessExpired:

@@ -1,6 +1,6 @@
 """Example responses: the same few questions for every method, chosen by rule and not by eye.
 
-Questions on which the methods' outcomes differ most come first (ties by question id), in turn over the
+Questions on which the methods' outcomes differ most come first (ties by a hash of the question's id), in turn over the
 prompt settings, from each method's first seed.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from configs.settings import PromptSetting
+from tasks.core.hashing import digest
 from tasks.core.records import GradedResponse, Outcome, Question, Record
 from tasks.core.rows import read_rows
 
@@ -94,10 +95,15 @@ def _rows(folder: Path) -> Iterator[GradedResponse]:
     return read_rows(folder / "responses.parquet", GradedResponse)
 
 
+def _different(outcomes: Mapping[str, Outcome]) -> int:
+    """Number of different outcomes; UNSCORED says nothing about a method."""
+    return len(set(outcomes.values()) - {Outcome.UNSCORED})
+
+
 def _most_different(outcomes: Mapping[Key, Mapping[str, Outcome]], methods: int, number: int) -> list[Key]:
     complete = [key for key, found in outcomes.items() if len(found) == methods]
     ranked: dict[PromptSetting, list[Key]] = {}
-    for key in sorted(complete, key=lambda key: (-len(set(outcomes[key].values())), key[1])):
+    for key in sorted(complete, key=lambda key: (-_different(outcomes[key]), digest(key[1]))):
         ranked.setdefault(key[0], []).append(key)
     turns = [ranked[setting] for setting in sorted(ranked)]
     chosen: list[Key] = []

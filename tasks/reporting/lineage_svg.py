@@ -1,4 +1,7 @@
-"""The lineage graph as inline SVG: one column a layer, each artefact right of everything it was made from."""
+"""The lineage graph as inline SVG: one column a layer, each artefact right of everything it was made from.
+
+Artefacts stand as far right as what is made from them allows, so that those of one stage line up.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,11 @@ from tasks.reporting.charts import element
 from tasks.reporting.lineage import Node, edges
 from tasks.reporting.words import shorten, visible
 
-BOX_WIDTH, BOX_HEIGHT = 168.0, 36.0
-GAP_X, GAP_Y, MARGIN = 56.0, 10.0, 6.0
-LABEL_CHARACTERS = 26
+BOX_WIDTH, BOX_HEIGHT = 172.0, 36.0
+GAP_X, GAP_Y, MARGIN = 36.0, 10.0, 6.0
+LABEL_CHARACTERS = 24
+KEPT_END = 7
+"""Last characters of a shortened label: "seed 10" tells artefacts apart."""
 
 
 def lineage_svg(manifests: Sequence[Manifest]) -> Markup:
@@ -43,13 +48,7 @@ def _places(manifests: Sequence[Manifest], drawn: Sequence[tuple[Node, Node]]) -
     sources: dict[Node, list[Node]] = defaultdict(list)
     for source, target in drawn:
         sources[target].append(source)
-    layer: dict[Node, int] = {}
-    for manifest in manifests:
-        node = manifest.kind, manifest.key
-        layer[node] = max((layer[source] + 1 for source in sources[node]), default=0)
-    columns: dict[int, list[Manifest]] = defaultdict(list)
-    for manifest in manifests:
-        columns[layer[manifest.kind, manifest.key]].append(manifest)
+    columns = _columns(manifests, drawn)
     tallest = max((len(column) for column in columns.values()), default=0) * (BOX_HEIGHT + GAP_Y)
     places: dict[Node, tuple[float, float]] = {}
     for index in sorted(columns):
@@ -59,6 +58,22 @@ def _places(manifests: Sequence[Manifest], drawn: Sequence[tuple[Node, Node]]) -
         for row, manifest in enumerate(column):
             places[manifest.kind, manifest.key] = index * (BOX_WIDTH + GAP_X), top + row * (BOX_HEIGHT + GAP_Y)
     return places
+
+
+def _columns(manifests: Sequence[Manifest], drawn: Sequence[tuple[Node, Node]]) -> dict[int, list[Manifest]]:
+    """Artefacts by column, 0 left; manifests come inputs first, so targets are placed before their sources."""
+    targets: dict[Node, list[Node]] = defaultdict(list)
+    for source, target in drawn:
+        targets[source].append(target)
+    from_right: dict[Node, int] = {}
+    for manifest in reversed(manifests):
+        node = manifest.kind, manifest.key
+        from_right[node] = max((from_right[target] + 1 for target in targets[node]), default=0)
+    deepest = max(from_right.values(), default=0)
+    columns: dict[int, list[Manifest]] = defaultdict(list)
+    for manifest in manifests:
+        columns[deepest - from_right[manifest.kind, manifest.key]].append(manifest)
+    return columns
 
 
 def _mean_height(manifest: Manifest, sources: dict[Node, list[Node]], heights: dict[Node, float]) -> float:
@@ -75,7 +90,9 @@ def _edge(source: tuple[float, float], target: tuple[float, float]) -> Markup:
 
 def _box(manifest: Manifest, x: float, y: float) -> Markup:
     label = visible(manifest.label)
-    name = label if len(label) <= LABEL_CHARACTERS else label[: LABEL_CHARACTERS - 3] + "..."
+    name = label
+    if len(label) > LABEL_CHARACTERS:
+        name = f"{label[: LABEL_CHARACTERS - KEPT_END - 1]}\u2026{label[-KEPT_END:]}"
     content = Markup("").join(
         [
             element("title", f"{shorten(label, 200)} ({manifest.kind} {manifest.key}), {manifest.rows:,} rows"),

@@ -16,8 +16,6 @@ class PublishedRow(Record):
 
     label: str
     """The method as the paper calls it."""
-    role: str | None
-    """The method's role here (prompting, sft, r_tuning, grpo_<reward>); None where we do not run it."""
     figures: dict[str, tuple[float, float, float]]
     """Truthfulness, hallucination, accuracy by set, per cent; "average" is the paper's own average."""
 

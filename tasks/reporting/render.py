@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from tasks.core.hashing import digest, file_digest
 from tasks.reporting import lineage, view, words
 from tasks.reporting.lineage_svg import lineage_svg
 
@@ -25,6 +26,12 @@ def render_html(context: dict[str, Any]) -> str:
 def render_markdown(context: dict[str, Any]) -> str:
     """report.md."""
     return _environment(autoescape=False).get_template("report.md.j2").render(**context)
+
+
+def layout_digest() -> str:
+    """SHA-256 over the files beside the code that a report is made of: templates and published figures."""
+    files = [*TEMPLATES.iterdir(), *TEMPLATES.parent.glob("published_*.json")]
+    return digest({path.name: file_digest(path) for path in files if path.is_file()})
 
 
 def fenced(text: str) -> str:

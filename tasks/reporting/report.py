@@ -10,6 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from configs.settings import EvaluateSettings, ReportSettings, Section
 from tasks.core.artifacts import ArtifactStore, StageResult
 from tasks.core.records import Question
@@ -19,7 +21,7 @@ from tasks.reporting.curves import load_training
 from tasks.reporting.examples import choose_examples
 from tasks.reporting.lineage import collect, lineage_markdown, lineage_table, total_cost
 from tasks.reporting.published import load_published
-from tasks.reporting.render import render_html, render_markdown
+from tasks.reporting.render import layout_digest, render_html, render_markdown
 from tasks.verify.results import Results
 
 WORLD_BANNER = "Closed-world figures: they check machinery and method; they are not the paper's figures."
@@ -40,6 +42,8 @@ class ReportConfig(Section):
     report: ReportSettings
     closed_world: bool
     """The figures come from the closed world, and every page must say so."""
+    layout: str = Field(default_factory=layout_digest)
+    """Digest of templates and published figures, which the code's version does not cover."""
 
 
 def run(job: Job) -> StageResult:

@@ -39,26 +39,24 @@ def results_table(results: Results, dataset: str | None = None) -> Table:
                 row.append(value.append(f"\n{found.span}", style="dim not bold"))
         row.append(Text(str(sum(cell.counts.unscored for cell in cells))))
         table.add_row(*row)
-    table.caption = Text(
-        f"{MARKS['better']} better, {MARKS['worse']} worse than {results.base_method} (Holm p < {1 - results.confidence:.2g})"
-    )
+    level = f"Holm p < {1 - results.confidence:.2g}"
+    table.caption = Text(f"{MARKS['better']} better, {MARKS['worse']} worse than {results.base_method} ({level})")
     return table
 
 
 def claims_table(results: Results) -> Table:
     """What the run says about the paper's claims, in the words that the figures gave."""
-    table = Table(title="Does it hold here?", show_lines=True)
-    for name in ("Claim", "Comparison", "Finding"):
-        table.add_column(name)
+    table = Table(title="Does it hold here?", show_lines=True, expand=True)
+    table.add_column("Claim", ratio=2)
+    table.add_column("Finding", ratio=5)
     for claim in results.claims:
         if claim.scope != "all":
             continue
-        head = Text(claim.says).append(f"\n{claim.ruling}", style=STYLES[claim.ruling])
-        table.add_row(
-            head,
-            Text("\n".join(visible(part.text) for part in claim.parts)),
-            Text("\n".join(true_minus(part.words) for part in claim.parts)),
+        finding = Text("\n").join(
+            Text.assemble(visible(part.text), ": ", (true_minus(part.words), STYLES[part.ruling]))
+            for part in claim.parts
         )
+        table.add_row(Text(claim.says).append(f"\n{claim.ruling}", style=STYLES[claim.ruling]), finding)
     return table
 
 

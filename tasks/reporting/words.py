@@ -24,13 +24,6 @@ METRIC_NAMES = {
     "abstention": "Abstention",
     "attempted_accuracy": "Accuracy when answering",
 }
-METRIC_LETTERS = {
-    "truthfulness": "T",
-    "hallucination": "H",
-    "accuracy": "A",
-    "abstention": "U",
-    "attempted_accuracy": "A|ans",
-}
 
 
 def points(share: float | None, digits: int = 1) -> str:

@@ -80,4 +80,4 @@ class MetricsCallback(TrainerCallback):  # type: ignore[misc]
 def step_metrics(step: int, logs: dict[str, Any]) -> StepMetrics:
     """The row of a step from what the trainer logged."""
     known = {ours: float(logs[name]) for name, ours in TRAINER_NAMES.items() if logs.get(name) is not None}
-    return StepMetrics(step=step, **known)  # type: ignore[arg-type]
+    return StepMetrics(step=step, **known)

@@ -38,12 +38,9 @@ def last_checkpoint(folder: Path, processes: int = 1) -> tuple[Path | None, int]
 def rewound(path: Path, kind: type[Row], step: int) -> Journal[Row]:
     """A journal without the rows of steps after `step`: the resumed run takes those steps again."""
     with Journal(path, kind) as journal:
-        kept = [row for _, row in journal.entries() if row.step <= step]
-    part = path.with_suffix(".part")
-    part.unlink(missing_ok=True)
-    with Journal(part, kind) as rewritten:
-        rewritten.append(kept)
-    os.replace(part, path)
+        cut = next((offset for offset, row in journal.entries() if row.step > step), None)
+    if cut is not None:
+        os.truncate(path, cut)  # rows stand in the order of their steps
     return Journal(path, kind)
 
 

@@ -27,6 +27,7 @@ from tasks.core.rows import write_rows
 from tasks.core.stage import Job
 from tasks.training.arguments import accumulation, shared_arguments
 from tasks.training.checkpoints import rewound
+from tasks.training.completion_scoring import CpuGRPOTrainer
 from tasks.training.launch import launch, needs_launch, rank
 from tasks.training.policy import lora_config, model_arguments, token_counts
 from tasks.training.questions import asked_for_training
@@ -35,10 +36,9 @@ from tasks.training.rollouts import (
     Rollout,
     RolloutGuards,
     RolloutReward,
+    RolloutTally,
     all_rollouts,
-    count_rollouts,
     journal_path,
-    unscored_reasons,
 )
 from tasks.training.session import Session
 from tasks.verify.asking import Asked
@@ -98,7 +98,7 @@ def _prompts(job: Job, config: GrpoConfig, tokenizer: Any) -> tuple[list[Asked],
         # TRL would train 0 steps and end as if all were well.
         raise ValueError(
             f"train.grpo.batch_prompts is {grpo.batch_prompts}, but there are only {len(kept)} training prompts "
-            f"({len(asked) - len(kept)} of {len(asked)} leave no room for max_new_tokens in policy.max_context_tokens): "
+            f"({len(asked) - len(kept)} of {len(asked)} leave no room for a completion in policy.max_context_tokens): "
             "lower it, or use more questions"
         )
     return kept, {"too_long": len(asked) - len(kept)} if len(kept) < len(asked) else {}
@@ -108,7 +108,7 @@ def _trainer(session: Session, config: GrpoConfig, asked: Sequence[Asked], rollo
     # Arguments come before the model: DeepSpeed shards weights as they are loaded only if it knows of them.
     arguments = TrlConfig(**grpo_arguments(session, config))
     rows = {"prompt": [prompt.messages for prompt in asked], "row": list(range(len(asked)))}
-    trainer = GRPOTrainer(
+    trainer = (CpuGRPOTrainer if config.train.launch.cpu else GRPOTrainer)(
         model=session.source.name,
         reward_funcs=[rollouts.reward],
         args=arguments,
@@ -167,8 +167,9 @@ def _vllm_arguments(config: GrpoConfig) -> dict[str, Any]:
 def _result(job: Job, config: GrpoConfig, session: Session, prompts: int, dropped: dict[str, int]) -> StageResult:
     if rank() != 0:
         return StageResult(rows=0)
-    rollouts = list(all_rollouts(job.work, config.train.launch.processes))
-    counts = count_rollouts(rollouts)
+    tally = RolloutTally()
+    rollouts = tally.through(all_rollouts(job.work, config.train.launch.processes))
+    written = write_rows(job.data / "rollouts.parquet", rollouts)
     steps = config.train.grpo.steps
     return StageResult(
         rows=steps,
@@ -176,9 +177,9 @@ def _result(job: Job, config: GrpoConfig, session: Session, prompts: int, droppe
             "prompts": prompts,
             "steps": steps,
             "resumed_step": session.resumed_step,
-            "rollouts": write_rows(job.data / "rollouts.parquet", rollouts),
-            **counts,
+            "rollouts": written,
+            **tally.counts(),
         },
         dropped=dropped,
-        unscored=unscored_reasons(rollouts),
+        unscored=dict(tally.reasons),
     )

@@ -6,6 +6,8 @@ done either must not be forked. Choices that depend on the job (threads, offline
 
 from __future__ import annotations
 
+import gc
+
 import datasets
 import peft
 import torch
@@ -35,3 +37,7 @@ __all__ = [
     "transformers",
     "trl",
 ]
+
+# What is imported stays: the collector need not look at it again, nor unshare its memory after a fork.
+gc.collect()
+gc.freeze()

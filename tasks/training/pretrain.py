@@ -1,173 +1,146 @@
-"""Base model of the closed world: tokenizer, pretraining and instruction tuning from scratch, in under a minute.
+"""Base model of the closed world: pretraining and instruction tuning from scratch, in under a minute.
 
 Not a method of the paper: it makes the small policy that the sandbox studies, with a knowledge boundary that is
 real (facts are learned from text in which some stand often, some rarely, some never) and with the behaviour of an
 instruct model: it answers in the prompt's format, uses references, refuses now and then.
 
-Two passes over rows that the world wrote:
+Three phases over rows that the world wrote:
 
-1. pretraining on `fact` rows (each epoch draws every fact `mentions` times, two thirds as sentences and one third as
-   a chat answer) mixed with `reading` rows (a question with references made up at random, loss on the answer only, so
-   that copying is learned and nothing false is memorised);
-2. instruction tuning on `instruct` rows.
+1. `first`: dialogues about one short made-up text, so that copying from references is there before facts are;
+2. pretraining on `fact` rows (each epoch draws every fact `mentions` times, two thirds as sentences and one third as
+   a chat answer) mixed with `reading` rows (longer made-up references, loss on the answers only, so that nothing
+   false is memorised);
+3. instruction tuning on `instruct` rows.
 
-What it rests on, as measured: chat format and a few refusals must be in the pretraining already; one token must stand
-for a word wherever it appears, hence the byte-level pre-tokenizer puts a space before every segment; knowledge
-must be sharp, or reinforcement learning refuses everything.
+What it rests on, as measured: chat format and a few refusals must be in the pretraining already; knowledge must be
+sharp, or reinforcement learning refuses everything; copying is learned within a few hundred steps only with wide
+initial weights, an attention output that starts as a copier, and before memorising starts.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
 import torch
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 from configs.settings import PretrainSettings
-from tasks.core.records import REFUSAL, Record
-
-SPECIAL = ("<|pad|>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>")
-FORMAT = ("<think>", "</think>", "\\boxed{", "}")
-"""Tokens of the completion format; not special, so that they survive decoding without special tokens."""
-CHAT_TEMPLATE = (
-    "{%- for message in messages %}"
-    "{%- if message['role'] == 'assistant' %}<|assistant|>{% generation %}{{ message['content'] }}<|end|>"
-    "{% endgeneration %}"
-    "{%- else %}<|{{ message['role'] }}|>{{ message['content'] }}{%- endif %}"
-    "{%- endfor %}"
-    "{%- if add_generation_prompt %}<|assistant|>{%- endif %}"
+from tasks.training.pretrain_text import (
+    ChatRow,
+    Encoder,
+    Example,
+    FactRow,
+    PromptBuilder,
+    batches,
+    fact_examples,
+    tokenizer_texts,
+    train_tokenizer,
 )
 
-PromptBuilder = Callable[[str, Sequence[str] | None], list[dict[str, str]]]
-"""(question, references or None) -> chat messages."""
+LAST_STEPS = 100
 Progress = Callable[[int, int, float], None]
 """Called with (step, total steps, loss)."""
 
 
-class FactRow(Record):
-    """One fact of the pretraining text."""
+def train_base(
+    facts: Sequence[FactRow],
+    chats: Sequence[ChatRow],
+    settings: PretrainSettings,
+    prompt: PromptBuilder,
+    seed: int,
+    out: Path,
+    on_progress: Progress,
+    tokenizer: PreTrainedTokenizerFast | None = None,
+) -> dict[str, float]:
+    """Train the base model and save it with its tokenizer as an ordinary Hugging Face folder.
 
-    kind: Literal["fact"]
-    statements: tuple[str, ...]
-    questions: tuple[str, ...]
-    answer: str
-    mentions: int
-    """Times it stands in one epoch."""
-    trace: tuple[str, ...]
-    """Reasoning texts to draw from when it is asked as a question."""
+    Args:
+        facts: the pretraining text.
+        chats: `first`, `reading` and `instruct` dialogues.
+        prompt: builds the answer prompt's messages, as evaluation will.
+        seed: of weights, order and paraphrases.
+        out: folder, made if it does not exist.
+        on_progress: called after every optimiser step of all phases.
+        tokenizer: from :func:`train_tokenizer` (it does not depend on the seed); None trains one here.
 
+    Returns:
+        parameters, optimiser steps, and each phase's mean loss over its last LAST_STEPS steps.
 
-class Turn(Record):
-    """A question and the completion to give."""
-
-    question: str
-    answer: str
-    trace: str
-
-
-class ChatRow(Record):
-    """A dialogue; its first question comes with the references (None is the closed-book form).
-
-    Further turns ask about the same references: more to learn from one long prompt.
+    Raises:
+        ValueError: no facts, or no dialogues of a kind.
     """
-
-    kind: Literal["reading", "instruct"]
-    references: tuple[str, ...] | None
-    turns: tuple[Turn, ...]
+    missing = [kind for kind in ("first", "reading", "instruct") if all(row.kind != kind for row in chats)]
+    if missing or not facts:
+        raise ValueError(f"nothing to pretrain on: {len(facts)} facts, no rows of kind {missing}; rebuild the world")
+    torch.manual_seed(seed)
+    rng = random.Random(f"{seed}/pretrain")
+    tokenizer = tokenizer or train_tokenizer(tokenizer_texts(facts, chats), settings.vocabulary)
+    model = build_model(tokenizer, settings)
+    phases = _phases(facts, chats, settings, Encoder(tokenizer, prompt), rng)
+    total = sum(phase.steps for phase in phases)
+    counts: dict[str, float] = {"parameters": model.num_parameters(), "steps": total}
+    done = 0
+    for phase in phases:
+        losses = []
+        for loss in train(model, phase):
+            losses.append(loss)
+            done += 1
+            on_progress(done, total, loss)
+        counts[f"{phase.name}_loss"] = sum(losses[-LAST_STEPS:]) / len(losses[-LAST_STEPS:])
+    model.eval()
+    model.save_pretrained(out)
+    tokenizer.save_pretrained(out)
+    return counts
 
 
 @dataclass(frozen=True)
-class Example:
-    """A token sequence; `learned` marks the tokens that the loss is on."""
+class Phase:
+    """One stretch of training with its own learning-rate schedule."""
 
-    ids: list[int]
-    learned: list[bool]
-
-
-def read_rows(lines: Iterable[str]) -> tuple[list[FactRow], list[ChatRow]]:
-    """Rows of a facts.jsonl; pydantic's ValidationError names what a malformed line lacks."""
-    facts: list[FactRow] = []
-    chats: list[ChatRow] = []
-    for line in lines:
-        row = json.loads(line)
-        if row["kind"] == "fact":
-            facts.append(FactRow.model_validate(row))
-        else:
-            chats.append(ChatRow.model_validate(row))
-    return facts, chats
+    name: str
+    epochs: int
+    steps: int
+    """Optimiser steps of all its epochs."""
+    rate: float
+    draw: Callable[[int], list[list[Example]]]
+    """Batches of an epoch, by its index."""
 
 
-def completion_text(trace: str, answer: str) -> str:
-    """The completion format of the answer prompts."""
-    return f"<think>{trace}</think>\\boxed{{{answer}}}"
+def _phases(
+    facts: Sequence[FactRow], chats: Sequence[ChatRow], settings: PretrainSettings, encoder: Encoder, rng: random.Random
+) -> list[Phase]:
+    dialogues = {
+        kind: [encoder.chat(row.references, row.turns) for row in chats if row.kind == kind]
+        for kind in ("first", "reading", "instruct")
+    }
+    size, epochs = settings.batch, settings.epochs
+    share = math.ceil(len(dialogues["reading"]) / epochs)
+    shares = [dialogues["reading"][epoch * share : (epoch + 1) * share] for epoch in range(epochs)]
+    mentions = sum(row.mentions for row in facts)
 
+    def draw_text(epoch: int) -> list[list[Example]]:
+        text = batches(fact_examples(facts, encoder, settings.refusal_share, rng), size, rng)
+        read = batches(shares[epoch], size, rng)
+        return rng.sample(text + read, len(text) + len(read))
 
-class Encoder:
-    """Rows to token sequences. Texts recur many times, so each is tokenised once."""
+    def draw_first(_epoch: int) -> list[list[Example]]:
+        return batches(dialogues["first"], size, rng)
 
-    def __init__(self, tokenizer: PreTrainedTokenizerFast, prompt: PromptBuilder) -> None:
-        self._tokenizer = tokenizer
-        self._prompt = prompt
-        self._cache: dict[str, list[int]] = {}
+    def draw_instruct(_epoch: int) -> list[list[Example]]:
+        return batches(dialogues["instruct"], size, rng)
 
-    def sentence(self, text: str) -> Example:
-        """A sentence of running text; all of it is learned."""
-        ids = [*self._ids(text), self._end]
-        return Example(ids, [False] + [True] * (len(ids) - 1))
-
-    def chat(self, references: Sequence[str] | None, turns: Sequence[Turn]) -> Example:
-        """A dialogue; only the completions are learned."""
-        ids: list[int] = []
-        learned: list[bool] = []
-        for turn in turns:
-            messages = self._prompt(turn.question, references)
-            prompt = self._ids(str(self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)))
-            completion = [*self._ids(completion_text(turn.trace, turn.answer)), self._end]
-            ids += prompt + completion
-            learned += [False] * len(prompt) + [True] * len(completion)
-            references = None
-        return Example(ids, learned)
-
-    @property
-    def _end(self) -> int:
-        return int(self._tokenizer.convert_tokens_to_ids("<|end|>"))
-
-    def _ids(self, text: str) -> list[int]:
-        if text not in self._cache:
-            self._cache[text] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
-        return self._cache[text]
-
-
-def train_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
-    """Byte-level BPE in which a word is the same token at a segment's start as within it."""
-    tokenizer = Tokenizer(models.BPE(unk_token=None))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary - len(FORMAT),
-        special_tokens=list(SPECIAL),
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    tokenizer.add_tokens([AddedToken(token, special=False, normalized=False) for token in FORMAT])
-    wrapped = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="<|pad|>",
-        eos_token="<|end|>",
-        additional_special_tokens=list(SPECIAL[2:]),
-        padding_side="left",
-        clean_up_tokenization_spaces=False,
-    )
-    wrapped.chat_template = CHAT_TEMPLATE
-    return wrapped
+    first = math.ceil(len(dialogues["first"]) / size)
+    text = epochs * math.ceil(mentions / size) + sum(math.ceil(len(rows) / size) for rows in shares)
+    tuned = settings.instruct_epochs * math.ceil(len(dialogues["instruct"]) / size)
+    return [
+        Phase("first", 1, first, settings.learning_rate, draw_first),
+        Phase("text", epochs, text, settings.learning_rate, draw_text),
+        Phase("instruct", settings.instruct_epochs, tuned, settings.instruct_learning_rate, draw_instruct),
+    ]
 
 
 def build_model(tokenizer: PreTrainedTokenizerFast, settings: PretrainSettings) -> Qwen3ForCausalLM:
@@ -207,56 +180,29 @@ def _ease_copying(model: Qwen3ForCausalLM) -> None:
         attention.o_proj.weight.copy_(orthogonal.T)
 
 
-def fact_examples(rows: Sequence[FactRow], encoder: Encoder, refusal_share: float, rng: random.Random) -> list[Example]:
-    """One epoch of the pretraining text."""
-    examples = []
-    for row in rows:
-        for _ in range(row.mentions):
-            if rng.random() < 2 / 3:
-                examples.append(encoder.sentence(rng.choice(row.statements)))
-                continue
-            refused = rng.random() < refusal_share
-            trace, answer = ("not sure", REFUSAL) if refused else (rng.choice(row.trace), row.answer)
-            turn = Turn(question=rng.choice(row.questions), answer=answer, trace=trace)
-            examples.append(encoder.chat(None, [turn]))
-    return examples
+def train(model: Qwen3ForCausalLM, phase: Phase) -> Iterator[float]:
+    """AdamW over a phase; yields the loss of each step.
 
-
-def batches(examples: Sequence[Example], size: int, rng: random.Random) -> list[list[Example]]:
-    """Batches of like length, so that little is padded, in random order."""
-    order = sorted(examples, key=lambda example: (len(example.ids), rng.random()))
-    found = [order[start : start + size] for start in range(0, len(order), size)]
-    rng.shuffle(found)
-    return found
-
-
-def train(
-    model: Qwen3ForCausalLM, epochs: Sequence[Callable[[], list[list[Example]]]], rate: float, report: Progress
-) -> float:
-    """AdamW with warm-up and cosine decay over the epochs' batches, which are drawn as each epoch starts.
-
-    Returns the mean loss of the last epoch.
+    Raises:
+        FloatingPointError: the loss is no longer a number.
     """
-    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01, betas=(0.9, 0.98), fused=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=phase.rate, weight_decay=0.01, betas=(0.9, 0.98), fused=True)
     model.train()
-    step, total, mean_loss = 0, 0, math.nan
-    for epoch, draw in enumerate(epochs):
-        drawn = draw()
-        total = step + len(drawn) * (len(epochs) - epoch)
-        losses = []
-        for batch in drawn:
+    step = 0
+    for epoch in range(phase.epochs):
+        for batch in phase.draw(epoch):
             for group in optimizer.param_groups:
-                group["lr"] = rate * schedule(step, total)
+                group["lr"] = phase.rate * schedule(step, phase.steps)
             loss = batch_loss(model, batch)
-            loss.backward()
+            torch.autograd.backward(loss)
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
-            losses.append(loss.item())
             step += 1
-            report(step, total, losses[-1])
-        mean_loss = sum(losses) / len(losses)
-    return mean_loss
+            value = loss.item()
+            if not math.isfinite(value):
+                raise FloatingPointError(f"loss is {value} in phase {phase.name}: lower policy.pretrain.learning_rate")
+            yield value
 
 
 def schedule(step: int, total: int) -> float:

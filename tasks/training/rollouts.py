@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
@@ -107,8 +107,9 @@ class RolloutReward:
             for prompt, text, ended, ids, score in zip(asked, texts, finished, completion_ids, scored, strict=True)
         ]
         self._journal.append(rollouts)
-        for outcome, count in count_rollouts(rollouts).items():
-            log_metric(outcome, count / len(rollouts))
+        outcomes = Counter(rollout.verdict.outcome for rollout in rollouts)
+        for outcome in Outcome:
+            log_metric(outcome.value, outcomes[outcome] / len(rollouts))
         self._guards.observe(rollouts)
         return [rollout.reward for rollout in rollouts]
 
@@ -135,16 +136,26 @@ class RolloutGuards:
         self._unscored.check()
 
 
-def count_rollouts(rollouts: Sequence[Rollout]) -> dict[str, int]:
-    """How many had which outcome; every outcome has its entry."""
-    counts = Counter(rollout.verdict.outcome for rollout in rollouts)
-    return {outcome.value: counts[outcome] for outcome in Outcome}
+class RolloutTally:
+    """Counts rollouts as they pass."""
 
+    def __init__(self) -> None:
+        self.outcomes: Counter[Outcome] = Counter()
+        self.reasons: Counter[str] = Counter()
+        """Of the UNSCORED: what stands before the colon of the verdict's detail."""
 
-def unscored_reasons(rollouts: Sequence[Rollout]) -> dict[str, int]:
-    """UNSCORED completions by reason: what stands before the colon of the verdict's detail."""
-    failed = [rollout.verdict.detail for rollout in rollouts if rollout.verdict.outcome is Outcome.UNSCORED]
-    return dict(Counter(detail.split(":")[0] for detail in failed))
+    def through(self, rollouts: Iterable[Rollout]) -> Iterator[Rollout]:
+        """The same rollouts, counted."""
+        for rollout in rollouts:
+            outcome = rollout.verdict.outcome
+            self.outcomes[outcome] += 1
+            if outcome is Outcome.UNSCORED:
+                self.reasons[rollout.verdict.detail.split(":")[0]] += 1
+            yield rollout
+
+    def counts(self) -> dict[str, int]:
+        """Every outcome has its entry."""
+        return {outcome.value: self.outcomes[outcome] for outcome in Outcome}
 
 
 def journal_path(work: Path, rank: int) -> Path:

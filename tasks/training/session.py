@@ -58,6 +58,7 @@ class Session:
             RuntimeError: the trainer stopped early; it does so in silence when the data do not fill a batch.
         """
         trainer.remove_callback(PrinterCallback)
+        trainer.create_model_card = _no_model_card
         journal = self._watch(trainer, steps) if rank() == 0 else None
         trainer.train(resume_from_checkpoint=str(self.checkpoint) if self.checkpoint else None)
         if journal is not None:
@@ -88,3 +89,7 @@ class Session:
         if "tensorboard" in self.train.trackers:
             trainer.add_callback(TensorBoardCurves(self.job, self.resumed_step))
         return journal
+
+
+def _no_model_card(**_: Any) -> None:
+    """A checkpoint is for resuming: writing a card for each costs as much as saving a tiny model."""

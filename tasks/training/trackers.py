@@ -24,18 +24,17 @@ class TensorBoardCurves(TrainerCallback):  # type: ignore[misc]
 
     def __init__(self, job: Job, resumed_step: int) -> None:
         folder = job.store / "tensorboard" / run_name(job)
-        # The library's annotations are missing, hence the ignore.
-        self._writer = SummaryWriter(str(folder), purge_step=resumed_step + 1)  # type: ignore[no-untyped-call]
+        self._writer = SummaryWriter(str(folder), purge_step=resumed_step + 1)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **_: Any) -> None:  # noqa: ARG002
         """One point a curve."""
         for name, ours in TRAINER_NAMES.items():
             if logs.get(name) is not None:
-                self._writer.add_scalar(ours, float(logs[name]), state.global_step)  # type: ignore[no-untyped-call]
+                self._writer.add_scalar(ours, float(logs[name]), state.global_step)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
         """All points are on disk before the stage ends."""
-        self._writer.close()  # type: ignore[no-untyped-call]
+        self._writer.close()
 
 
 def run_name(job: Job) -> str:

@@ -3,7 +3,8 @@ r"""The final answer of a response: the last \boxed{...} outside the thinking (T
 * Thinking is what stands between <think> and </think>. After an unclosed <think> everything is thinking; so is
   everything before a </think> that was never opened, because chat templates may open it in the prompt.
 * The last box counts; of nested boxes the outermost. Braces are balanced, ``\{`` and ``\}`` are no braces.
-  If the last box never closes, or holds nothing, there is no answer: an earlier box is not taken for it.
+  If the last box never closes, holds nothing, or holds pages of text, there is no answer: an earlier box is not
+  taken for it.
 * A response cut at the token limit has no final answer, whatever boxes it holds: the last box may still come.
   It is neither an answer nor an abstention.
 * Without any box there is one answer left: a whole reply that is a plain refusal ("I don't know.") is that
@@ -19,8 +20,12 @@ import re
 from tasks.verify.refusals import is_refusal
 from tasks.verify.spelling import visible
 
+MAX_ANSWER_CHARS = 10_000
+"""A longer box is a degenerate response and holds no final answer."""
+
 _TAG = re.compile(r"<\s{0,4}(?P<end>/?)\s{0,4}think(?:ing)?\s{0,4}>", re.IGNORECASE)
 _BOX = re.compile(r"(?P<box>\\{1,2}boxed\s{0,20}\{)|\\.|(?P<open>\{)|(?P<close>\})", re.DOTALL)
+_ANY_BOX = re.compile(r"\\boxed\s{0,20}\{")
 _WRAPPER = re.compile(
     r"(?P<wrap>\\(?:text(?:bf|it|rm|tt|sf|sc|normal)?|math(?:rm|bf|it|sf|tt)|mbox|emph|operatorname|underline"
     r"|boxed)\*?\s{0,20}\{)|\\.|(?P<open>\{)|(?P<close>\})",
@@ -38,9 +43,11 @@ def final_answer(text: str, finished: bool = True) -> str | None:
     if not finished:
         return None
     reply = outside_thinking(text)
-    if any(token["box"] for token in _BOX.finditer(reply)):
+    if _ANY_BOX.search(reply):
         content = last_box(reply)
-        return (visible(plain_text(content)).strip() or None) if content is not None else None
+        if content is None or len(content) > MAX_ANSWER_CHARS:
+            return None
+        return visible(plain_text(content)).strip() or None
     reply = visible(reply).strip()
     return reply if is_refusal(reply) else None
 

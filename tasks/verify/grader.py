@@ -16,7 +16,7 @@ Training and evaluation use the same rules; the paper leaves open what an unboxe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from configs.settings import JudgeSettings
 from tasks.core.records import Outcome, Question, Record, Verdict
@@ -150,29 +150,23 @@ def _verdict(answer: str, outcome: Reply | CallFailed) -> Verdict:
 
 
 def check_unscored(verdicts: Iterable[Verdict], limit: float) -> None:
-    """Stop where more than the share `limit` of the verdicts is UNSCORED; see :func:`check_unscored_counts`."""
-    measured = list(verdicts)
-    failed = [verdict for verdict in measured if verdict.outcome is Outcome.UNSCORED]
-    check_unscored_counts(Counter(verdict.detail.split(":")[0] for verdict in failed), len(measured), limit)
-
-
-def check_unscored_counts(unscored: Mapping[str, int], measured: int, limit: float) -> None:
-    """Stop where more than the share `limit` of all measurements failed.
+    """Stop where more than the share `limit` (0..1) of the verdicts is UNSCORED.
 
     Up to TOLERATED_UNSCORED failures stop nothing, unless the limit is 0.
-
-    Args:
-        unscored: failures by reason.
-        measured: all measurements, failed ones included.
-        limit: share in 0..1.
 
     Raises:
         TooManyUnscored: with the share, the most common reasons and what to do.
     """
-    failed = sum(unscored.values())
+    measured = 0
+    unscored: Counter[str] = Counter()
+    for verdict in verdicts:
+        measured += 1
+        if verdict.outcome is Outcome.UNSCORED:
+            unscored[verdict.detail.split(":")[0]] += 1
+    failed = unscored.total()
     if failed <= max(limit * measured, TOLERATED_UNSCORED if limit > 0 else 0):
         return
-    reasons = Counter(unscored).most_common(3)
+    reasons = unscored.most_common(3)
     named = ", ".join(f"{reason} ({count})" for reason, count in reasons)
     advice = " ".join(_ADVICE[reason] for reason, _ in reasons if reason in _ADVICE)
     raise TooManyUnscored(

@@ -26,6 +26,8 @@ MAX_VALUE_CHARS = 2000
 """A longer question, alias or prediction is shown as its head and tail: a final answer is concise."""
 MAX_REPLY_CHARS = 16_000
 """A longer reply is no judgement."""
+MAX_BRACES = 200
+"""Nor is one with more opening braces: bounds the time that nested rubbish takes."""
 
 _HASHES = re.compile("[#\uff03\ufe5f]{2,}|[\uff03\ufe5f]")
 _TOKEN_LIKE = re.compile(r"(?<=<)(?=[|\uff5c/!a-zA-Z])|(?<=\[)(?=/?(?:INST|SYS))|(?<=[|\uff5c])(?=>)")
@@ -81,7 +83,7 @@ def parse_judgement(text: str) -> Judgement | None:
     the judge's own thinking; failing any, its `"score": 1` where the object itself is broken (an unescaped quote in
     the explanation). Objects that disagree, another score, and figures or words in prose give None.
     """
-    if len(text) > MAX_REPLY_CHARS:
+    if len(text) > MAX_REPLY_CHARS or text.count("{") > MAX_BRACES:
         return None
     reply = outside_thinking(text)
     judged = [members for members in _objects(reply) if any(key == "score" for key, _ in members)]

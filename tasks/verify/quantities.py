@@ -47,7 +47,8 @@ _UNITS = {
     "gbp": "pound sterling", "yen": "yen", "jpy": "yen",
 }  # fmt: skip
 _NUMBER = re.compile(
-    r"(?P<minus>-)?(?P<sign>us\$|[$€£¥])? ?(?P<digits>(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|0|[1-9][0-9]*)?(?:\.[0-9]+)?)"
+    r"(?P<minus>-)?(?:(?P<sign>us\$|[$€£¥]) ?)?"
+    r"(?P<digits>(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|0|[1-9][0-9]*)?(?:\.[0-9]+)?)"
     r"(?: ?(?P<scale>thousand|million|billion|trillion))?(?: ?(?P<unit>%|[a-z][a-z ]*))?"
 )
 _MONTH_NAMES = ("january february march april may june july august september october november december").split()

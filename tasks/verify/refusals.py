@@ -75,8 +75,10 @@ _ABSENCE = (
     rf"(?:{_TAIL})?",
     rf"(?:(?:there is|theres|there s|i have|we have) )?no (?:\w+ )?information"
     rf"(?: (?:available|found|given|provided|about|on|to|in){_TAIL}| (?:available|found|given|provided))?",
-    rf"{_SUBJECT}{_NOT} (?:have|possess) (?:enough|any|sufficient|the|reliable|access to) (?:\w+ ){{0,2}}{_INFORMATION}"
-    rf"(?:{_TAIL})?",
+    r"there(?: i)?s no way (?:to know|of knowing|to tell)|information not available"
+    rf"|not (?:mentioned|given|stated|provided)(?: (?:in|by) (?:the|these|any){_NOUN_TAIL})?",
+    rf"{_SUBJECT}{_NOT} (?:have|possess) (?:enough|any|sufficient|the|that|this|reliable|access to)"
+    rf" (?:\w+ ){{0,2}}{_INFORMATION}(?:{_TAIL})?",
     rf"{_SUBJECT}lack (?:the |enough |sufficient )?(?:\w+ )?{_INFORMATION}(?:{_TAIL})?",
     r"(?:(?:the|this|that) )?(?:answer|information|it|that|this) (?:is|was) (?:not |un)"
     rf"(?:available|provided|given|found|mentioned|stated|specified)(?:{_NOUN_TAIL})?",
@@ -84,7 +86,8 @@ _ABSENCE = (
     rf"(?:mention|say|contain|provide|state|specify|tell|give|include|answer|indicate|have)(?:{_TAIL})?",
 )
 _OTHER_LANGUAGES = (
-    r"(?:je )?(?:ne )?(?:le )?sais pas|je lignore|je ne suis pas sure?|(?:je nai )?aucune idee|inconnue?",
+    r"(?:je )?(?:ne )?(?:le )?sais pas(?: la reponse)?|je lignore|je ne suis pas sure?"
+    r"|(?:je nai )?aucune idee|inconnue?",
     r"(?:das )?(?:ich )?weiss (?:ich )?(?:es |das )?(?:leider )?nicht|(?:ich habe )?keine ahnung"
     r"|(?:ich )?bin (?:mir )?nicht sicher|unbekannt",
     r"(?:yo )?no (?:lo )?se(?: la respuesta)?|no estoy segur[oa]|(?:no tengo )?ni idea|desconocid[oa]",
@@ -127,6 +130,7 @@ _PREMISE = re.compile(
     rf"|(?:(?:the|this|that|your) )?question(?: itself)? (?:is|seems|appears to be|seems to be) {_FALSE}"
     rf"|(?:(?:the|its|this) )?(?:question s |questions )?{_BASIS}(?: (?:of|in|behind) (?:the|this) question| here)? "
     rf"(?:is|are) {_FALSE}"
+    rf"|there is an? {_FALSE} {_BASIS}|(?:the|this) question (?:assumes|presupposes) something {_FALSE}"
     rf"|(?:the|this|that|your) question (?:contains|has|makes|includes|rests on|is based on|relies on|starts from) "
     rf"(?:an? )?{_FALSE} {_BASIS}"
     r"|question (?:invalide|non valide)|ungultige frage|pregunta (?:invalida|no valida)|domanda non valida"
@@ -135,6 +139,11 @@ _PREMISE = re.compile(
 )
 _REASON_FOLLOWS = re.compile(" (?=because |since )")
 _REASON = re.compile(r"(?:because|since|as) .+")
+_DENIAL = re.compile(
+    r"(?!.*\b(?:but|rather|instead|actually|answer|if)\b).*"
+    r"\b(?:never|not|no such|false|cannot|cant|(?:is|was|did|does|has|have|had|are|were)nt)\b.*"
+)
+"""A segment that only denies, as "he never won one"."""
 
 
 def is_refusal(answer: str) -> bool:
@@ -145,7 +154,7 @@ def is_refusal(answer: str) -> bool:
 
 
 def is_false_premise_answer(answer: str) -> bool:
-    """Whether the answer says that the question is invalid; a reason may follow ("because ...")."""
+    """Whether the answer says that the question is invalid; a reason may follow ("he never won one")."""
     segments = _segments(answer)
     while segments and _EMPTY_PHRASE.fullmatch(segments[0]):
         segments = segments[1:]
@@ -154,7 +163,7 @@ def is_false_premise_answer(answer: str) -> bool:
     reasoned = False
     for segment in segments[1:]:
         reasoned = reasoned or _REASON.fullmatch(segment) is not None
-        if not (reasoned or _PREMISE.fullmatch(segment)):
+        if not (reasoned or _PREMISE.fullmatch(segment) or _DENIAL.fullmatch(segment)):
             return False
     return True
 
@@ -166,6 +175,7 @@ def _segments(answer: str) -> list[str]:
         return []
     folded = re.sub(r"\bn\s?/\s?a\b|^n\.\s?a\b\.?$", "notavailable", one_spelling(re.sub(r"\n\s*\n", " . ", answer)))
     letters = unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFD", folded)))
+    letters = re.sub('(?<=don)"(?=t)', "", letters)
     spaced = letters.replace("'", "").translate(str.maketrans("_*-", "   "))
     text = "".join(char if char == " " or _in_word(char) else "\n" for char in spaced)
     return [segment for part in text.split("\n") if (segment := " ".join(part.split()))]

@@ -124,5 +124,18 @@ def test_truthrl_claims_name_known_roles_and_are_distinct() -> None:
     roles = {"prompting", "sft", "r_tuning", "grpo_binary", "grpo_ternary"}
     assert {name for claim in CLAIMS for part in claim.parts for name in (part.left, part.right) if name} == roles
     assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
-    for claim in CLAIMS:
-        assert all((part.right is None) == (part.bound is not None) for part in claim.parts)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"relation": "below"},
+        {"relation": "below", "right": "sft", "bound": 0.1},
+        {"relation": "at most"},
+        {"relation": "at most", "right": "sft"},
+        {"relation": "above", "bound": 0.1},
+    ],
+)
+def test_a_comparison_has_one_threshold(fields: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="a comparison has"):
+        Part.model_validate({"metric": "accuracy", "left": "prompting", **fields})

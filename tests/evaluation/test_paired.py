@@ -76,7 +76,7 @@ def test_sign_flip_keeps_its_level_with_correlated_seeds() -> None:
     below = 0
     for _ in range(300):
         shared = rng.integers(-1, 2, 60)
-        sums = 3.0 * shared + rng.integers(-1, 2, 60)
+        sums = (3 * shared + rng.integers(-1, 2, 60)).astype(np.float64)
         below += sign_flip(sums) < 0.05
     assert below / 300 < 0.09
 

@@ -7,6 +7,8 @@ import time
 import pytest
 
 from sandbox.outcome import MAX_CHARACTERS, judge_outcome
+from sandbox.text import question_text, state
+from sandbox.world import RELATIONS, Relation
 
 CITY = "Where does Bake Lomi live?"
 BORN = "When was Bake Lomi born?"
@@ -116,6 +118,8 @@ def test_wrong_contradictory_and_empty_statements_of_a_city(prediction: str) -> 
         ("1956", 0),
         ("1954", 0),
         ("1953 or 1956", 0),
+        ("1953 or Lima", 0),
+        ("1953 or so", 1),
         ("between 1950 and 1956", 0),
         ("1953-1956", 0),
         ("19530", 0),
@@ -225,6 +229,21 @@ def test_people_chains_and_comparisons(question: str, accepted: str, prediction:
     assert score(question, accepted, prediction) == expected
 
 
+@pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: relation.name)
+def test_every_paraphrase_of_every_relation_is_read(relation: Relation) -> None:
+    person, stranger = "Bake Lomi", "Nura Tivo"
+    true, false = relation.values[:2] if relation.values else ("Zuho Vado", "Kele Moga")
+    for form in range(len(relation.questions)):
+        question = question_text(relation, person, form)
+        for index in range(len(relation.statements)):
+            right, wrong = (state(relation, person, value, index) for value in (true, false))
+            assert score(question, true, right) == 1
+            assert score(question, true, wrong) == 0
+            assert score(question, true, f"{right} {wrong}") == 0
+            assert score(question, true, state(relation, stranger, true, index)) == 0
+            assert score(question, true, f"{state(relation, stranger, false, index)} {right}") == 1
+
+
 @pytest.mark.parametrize(
     ("prediction", "expected"),
     [
@@ -235,6 +254,8 @@ def test_people_chains_and_comparisons(question: str, accepted: str, prediction:
         ("Lima", 0),
         ("I don't know", 0),
         ("invalid question, but Lima", 0),
+        ("invalid question or Lima", 0),
+        ("invalid question or I don't know", 0),
     ],
 )
 def test_false_premises(prediction: str, expected: int) -> None:
@@ -269,10 +290,10 @@ def test_free_text(accepted: list[str], prediction: str, expected: int) -> None:
 )
 def test_hostile_text_is_read_in_reasonable_time(unit: str) -> None:
     prediction = (unit * 10_000)[:MAX_CHARACTERS]
-    start = time.perf_counter()
+    start = time.process_time()
     for question in (CITY, FRIEND, OLDER):
         assert score(question, "Zuho Vado", prediction) == 0
-    assert time.perf_counter() - start < 1.5
+    assert time.process_time() - start < 1.5
 
 
 def test_a_prediction_of_book_length_is_no_concise_answer() -> None:

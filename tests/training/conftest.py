@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from huggingface_hub import constants
 from safetensors.torch import load_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
@@ -33,7 +34,7 @@ def question(index: int, split: str = "train") -> Question:
     return Question(
         id=f"q{index:02d}",
         dataset="crag",
-        split=split,  # type: ignore[arg-type]
+        split=split,
         question=f"Where does person {index} live?",
         answers=(CITIES[index % len(CITIES)],),
         group=f"g{index}",
@@ -82,6 +83,13 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     Qwen3ForCausalLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def hub_settings_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A training session switches the hub off for its process, which here is the whole test run's."""
+    for name in ("HF_HUB_OFFLINE", "HF_HUB_DISABLE_TELEMETRY"):
+        monkeypatch.setattr(constants, name, getattr(constants, name))
 
 
 MakeJob = Callable[..., Job]

@@ -98,7 +98,7 @@ def test_a_failed_process_ends_the_others(make_job: Any, monkeypatch: pytest.Mon
         started.append(popen(*arguments, **options))
         return started[-1]
 
-    monkeypatch.setattr(launch.subprocess, "Popen", remember)
+    monkeypatch.setattr(subprocess, "Popen", remember)
     job = make_job("failing", two_processes())
     with pytest.raises(launch.WorkerFailed, match="process 1 of 2 ended with exit code 7") as caught:
         launch.launch(job, two_processes().train.launch)

@@ -10,6 +10,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from configs.settings import LaunchSettings, LoraSettings, PolicySettings, SftSettings, TrainSettings
 from tasks.training import sft
 from tasks.training.callbacks import MetricsCallback
+from tasks.training.session import Session
 from tasks.training.sft import SftConfig, count_steps
 
 TEMPLATES = {"closed_book": "{question}", "retrieval": "{references}\n{question}"}
@@ -97,7 +98,7 @@ def test_r_tuning_needs_labels_and_other_targets_make_another_model(make_job: An
 def test_only_the_completion_is_learned(make_job: Any) -> None:
     """The trainer's own labels, decoded: nothing of the prompt, all of the completion and its end."""
     job = make_job("labels", config())
-    session = sft.Session.open(job, config().policy, config().train)
+    session = Session.open(job, config().policy, config().train)
     examples, _ = sft._examples(job, config(), session.tokenizer)
     trainer = sft._trainer(session, config(), examples, 6)
     row = trainer.train_dataset[0]
@@ -117,7 +118,7 @@ def test_examples_over_the_limit_are_dropped_and_counted(make_job: Any) -> None:
 def test_nothing_left_is_an_error_that_says_why(make_job: Any) -> None:
     train = config().train
     none = train.model_copy(update={"sft": train.sft.model_copy(update={"max_tokens": 5})})
-    with pytest.raises(ValueError, match="too_long.*24"):
+    with pytest.raises(ValueError, match=r"too_long.*24"):
         sft.run(make_job("none", config(train=none)))
 
 

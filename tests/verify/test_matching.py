@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 (look-alike characters are what is tested)
 from __future__ import annotations
 
 import time
@@ -166,10 +167,10 @@ def test_any_accepted_answer_will_do() -> None:
 
 @pytest.mark.parametrize("piece", ["a", " ", ",", "and ", "'", "-", "1,", "{", "\u0301\u0316", "&amp;", "ﷺ", "* "])
 def test_hostile_text_takes_less_than_a_second(piece: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()  # not wall time: the machine may be busy
     for length in (2000, 1_000_000):
         assert exact_match(piece * (length // len(piece)), ["Paris"]) is False
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 @given(st.text(max_size=80), st.text(max_size=80))

@@ -1,6 +1,8 @@
+# ruff: noqa: RUF001 (look-alike characters are what is tested)
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -96,6 +98,12 @@ REFUSALS = [
     "I'd rather not guess",
     "I must abstain",
     "That is beyond my knowledge.",
+    "There's no way to know",
+    "I don't have that information",
+    "Not mentioned in the references",
+    "Information not available.",
+    'I don"t know',
+    "Je ne sais pas la réponse",
     "je ne sais pas",
     "Je ne sais pas.",
     "Désolé, je ne sais pas",
@@ -144,6 +152,7 @@ ANSWERS = [
     "I'm not sure but Paris",
     "Paris, but I'm not sure",
     "Paris (not sure)",
+    "Not mentioned in the references, but Paris",
     "I don't know who else but Paris",
     "I don't know what it could be except Paris",
     "I don't know anything other than Paris",
@@ -238,6 +247,11 @@ def test_a_long_text_is_no_refusal_and_cheap() -> None:
         "invalid question, because he never won one",
         "Invalid question because the premise is false",
         "**invalid question**",
+        "invalid question (he never won)",
+        "The question contains a false premise: Paris is not in Italy",
+        "Invalid question: there is no such film",
+        "There is a false premise",
+        "The question assumes something false",
         "«invalid question»",
         "ｉｎｖａｌｉｄ　ｑｕｅｓｔｉｏｎ",
         "无效问题",
@@ -261,6 +275,9 @@ def test_false_premise_answer(answer: str) -> None:
         "This is not an invalid question",
         "invalid question? No, it is Paris",
         "invalid question, but I would say Paris",
+        "invalid question: it is not Rome but Paris",
+        "invalid question, if not Paris",
+        "invalid question. It isn't Rome. Paris.",
         "Invalid question: Paris",
         "Paris because it is an invalid question",
         "The Invalid Question of Dr. Ames",
@@ -276,18 +293,36 @@ def test_not_a_false_premise_answer(answer: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["i ", "I don't know ", "really ", "'", ".", " ", "\u0301\u0316", "sorry ", "the references ", "not ", "&", "ﷺ", "n/a "],
+    [
+        "i ",
+        "I don't know ",
+        "really ",
+        "'",
+        ".",
+        " ",
+        "\u0301\u0316",
+        "sorry ",
+        "the references ",
+        "not ",
+        "&",
+        "ﷺ",
+        "n/a ",
+    ],
 )
 @pytest.mark.parametrize("check", [is_refusal, is_false_premise_answer])
-def test_hostile_text_takes_less_than_a_second(check, piece: str) -> None:  # type: ignore[no-untyped-def]
-    start = time.perf_counter()
+def test_hostile_text_takes_less_than_a_second(check: Callable[[str], bool], piece: str) -> None:
+    start = time.process_time()  # not wall time: the machine may be busy
     for length in (300, 1_000_000):
         check(piece * (length // len(piece)))
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
-@given(st.lists(st.sampled_from("i don't know the answer not sure but because of , . ' really who is it".split()), max_size=40))
-@settings(max_examples=150, deadline=500)
+@given(
+    st.lists(
+        st.sampled_from("i don't know the answer not sure but because of , . ' really who is it".split()), max_size=40
+    )
+)
+@settings(max_examples=150, deadline=None)
 def test_any_words_are_decided_quickly(words: list[str]) -> None:
     assert is_refusal(" ".join(words)) in (True, False)
 
