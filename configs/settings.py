@@ -204,7 +204,7 @@ class EndpointSettings(Section):
     timeout_s: Annotated[float, PLACE] = Field(60.0, gt=0)
     """Wall time of one attempt."""
     max_attempts: Annotated[Positive, PLACE] = 6
-    """Attempts at one request before it counts as failed."""
+    """Attempts at one request before it counts as failed; a 429 that names a pause uses none."""
     max_wait_s: Annotated[float, PLACE] = Field(120.0, gt=0)
     """Longest pause that a Retry-After may ask for and all back-off of one request together."""
     price_in_usd: Annotated[float, PLACE] = Field(0.0, ge=0)

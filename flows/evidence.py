@@ -11,5 +11,5 @@ from tasks.evidence.gather import EvidenceConfig
 def gather(run: Run, world: Future | None, questions: Future, tokenizer: Future) -> Future:
     """references.parquet and evidence.duckdb."""
     inputs = {**optional(world=world), "questions": questions, "tokenizer": tokenizer}
-    config = EvidenceConfig(evidence=run.settings.evidence)
+    config = EvidenceConfig.of(run.settings.evidence)
     return run.submit("references", "tasks.evidence.gather:run", "gather evidence", config, inputs)

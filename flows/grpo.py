@@ -6,6 +6,7 @@ from tasks.core.artifacts import StageResult
 from tasks.core.stage import Job
 from tasks.rewards.registry import build_reward
 from tasks.training.grpo import GrpoConfig, train
+from tasks.training.launch import add_costs
 from tasks.verify.instrument import open_grader
 
 
@@ -14,4 +15,4 @@ def run(job: Job) -> StageResult:
     config = job.settings(GrpoConfig)
     with open_grader(config.instrument, job) as (grader, client):
         result = train(job, config, build_reward("table", config.reward, grader))
-        return result.model_copy(update={"cost": client.cost()})
+        return result.model_copy(update={"cost": add_costs([result.cost, client.cost()])})

@@ -32,7 +32,7 @@ from sandbox.world import World, build_world
 HOST = "127.0.0.1"
 SMALL_WORLD = WorldSettings(entities=40)
 """What a LocalService holds unless told otherwise: built in milliseconds."""
-SHUTDOWN_TIMEOUT_S = 1.0
+SHUTDOWN_TIMEOUT_S = 0.5
 """Seconds that requests in flight (hanging ones, too) get when the service stops."""
 START_TIMEOUT_S = 10.0
 

@@ -13,7 +13,7 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
@@ -145,3 +145,8 @@ def put_reply(connection: sqlite3.Connection, key: bytes, model: str, reply: Rep
     connection.execute(
         "insert or ignore into replies values (?, ?, ?, ?)", (key, model, kept.model_dump_json(), time.time())
     )
+
+
+def drop_replies(connection: sqlite3.Connection, keys: Sequence[bytes]) -> None:
+    """Forget replies; what they cost stays in the ledger."""
+    connection.executemany("delete from replies where key = ?", [(key,) for key in keys])

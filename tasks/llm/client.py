@@ -21,7 +21,7 @@ import httpx2
 from configs.settings import EndpointSettings
 from tasks.llm.addresses import Address, Addresses, read_key
 from tasks.llm.background import BackgroundLoop, run_bounded
-from tasks.llm.cache import CallStore, request_key
+from tasks.llm.cache import CallStore, drop_replies, request_key
 from tasks.llm.meter import Meter, Reservation
 from tasks.llm.requests import CallFailed, CallsStopped, ChatRequest, Reply
 from tasks.llm.retry import Backoff, Failure, failure_of
@@ -102,6 +102,11 @@ class ChatClient:
             if on_done is not None:
                 on_done(index, outcome)
         return [outcomes[index] for index in range(len(requests))]
+
+    def forget(self, requests: Sequence[ChatRequest]) -> None:
+        """Drop cached replies that turned out to be useless, so that the same requests are sent anew."""
+        keys = [request_key(self._endpoint.model, request) for request in requests]
+        self._store.submit(partial(drop_replies, keys=keys)).result()
 
     def cost(self) -> dict[str, float]:
         """What this client did: calls, cached, tokens_in, tokens_out, usd, retries, failed."""

@@ -8,7 +8,7 @@ from configs.settings import PolicySettings, Section
 from tasks.core.artifacts import StageResult
 from tasks.core.stage import Job
 from tasks.training.hub import resolve
-from tasks.training.pretrain import read_lessons, tokenizer_texts, train_tokenizer
+from tasks.training.pretrain_text import read_lessons, tokenizer_texts, train_tokenizer
 
 
 class TokenizerConfig(Section):

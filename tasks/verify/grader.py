@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from configs.settings import JudgeSettings
 from tasks.core.records import Outcome, Question, Record, Verdict
 from tasks.llm.client import ChatClient
-from tasks.llm.requests import CallFailed, Reply
+from tasks.llm.requests import CallFailed, ChatRequest, Reply
 from tasks.verify.extract import final_answer
 from tasks.verify.judge import judge_request, parse_judgement
 from tasks.verify.matching import exact_match
@@ -89,21 +89,31 @@ class Grader:
         return [ruling if isinstance(ruling, Verdict) else judged[index] for index, ruling in enumerate(ruled)]
 
     def _judge(self, cases: Sequence[_Case]) -> list[Verdict]:
-        """Ask for all cases together; those whose reply holds no judgement are asked once more."""
-        outcomes = self._ask(cases, sample=0)
+        """Ask for all cases together; those whose reply holds no judgement are asked once more.
+
+        A second reply without a judgement is not kept, nor the first: a rerun asks anew and does not find the
+        same garbage in the cache.
+        """
+        outcomes = self._ask(self._requests(cases, sample=0))
         unclear = [index for index, outcome in enumerate(outcomes) if _is_unparsable(outcome)]
-        again = self._ask([cases[index] for index in unclear], sample=1)
-        for index, outcome in zip(unclear, again, strict=True):
-            outcomes[index] = outcome
+        if unclear:
+            unclear_cases = [cases[index] for index in unclear]
+            first, second = (self._requests(unclear_cases, sample) for sample in (0, 1))
+            again = self._ask(second)
+            for index, outcome in zip(unclear, again, strict=True):
+                outcomes[index] = outcome
+            lost = [position for position, outcome in enumerate(again) if _is_unparsable(outcome)]
+            self._client.forget([requests[position] for requests in (first, second) for position in lost])
         return [_verdict(answer, outcome) for (_, answer), outcome in zip(cases, outcomes, strict=True)]
 
-    def _ask(self, cases: Sequence[_Case], sample: int) -> list[Reply | CallFailed]:
-        requests = [
-            judge_request(self._template, self._settings, question, answer, sample) for question, answer in cases
-        ]
+    def _requests(self, cases: Sequence[_Case], sample: int) -> list[ChatRequest]:
+        return [judge_request(self._template, self._settings, question, answer, sample) for question, answer in cases]
+
+    def _ask(self, requests: Sequence[ChatRequest]) -> list[Reply | CallFailed]:
+        """Replies in order; equal requests are sent once."""
         texts = [request.messages[-1]["content"] for request in requests]
         distinct = dict(zip(texts, requests, strict=True))
-        replies = dict(zip(distinct, self._client.complete_all(list(distinct.values())), strict=True)) if cases else {}
+        replies = dict(zip(distinct, self._client.complete_all(list(distinct.values())), strict=True)) if texts else {}
         return [replies[text] for text in texts]
 
 

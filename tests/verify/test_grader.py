@@ -136,6 +136,14 @@ def test_an_unparsable_reply_is_asked_again_once(grader: Grader, judge: Any) -> 
     assert len(judge.bodies) == 2
 
 
+def test_garbage_is_not_kept_so_a_rerun_asks_anew(grader: Grader, judge: Any) -> None:
+    judge.reply = lambda _: "garbage"
+    assert grader.grade([item("Rome")])[0].outcome is Outcome.UNSCORED
+    judge.reply = lambda _: WRONG
+    assert grader.grade([item("Rome")])[0].outcome is Outcome.INCORRECT
+    assert len(judge.bodies) == 3
+
+
 def test_papers_code_garbage_twice_is_unscored(grader: Grader, judge: Any) -> None:
     judge.reply = lambda body: "garbage" if "Rome" in body["messages"][-1]["content"] else RIGHT
     rome, france = grader.grade([item("Rome"), item("Paris, France")])
