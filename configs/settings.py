@@ -38,9 +38,9 @@ class WorldSettings(Section):
     """Seed of names, facts, popularity and questions."""
     entities: Positive = 150
     """People in the world, each with one value per relation."""
-    max_mentions: Positive = 60
+    max_mentions: Positive = 32
     """Mentions of the most popular entity per pretraining epoch."""
-    popularity_exponent: float = Field(1.5, ge=0.0)
+    popularity_exponent: float = Field(1.0, ge=0.0)
     """Power by which mentions fall with rank (0 = all alike)."""
     never_share: Share = 0.4
     """Share of entities that the pretraining text never mentions."""
@@ -52,7 +52,7 @@ class WorldSettings(Section):
     """Share of CRAG-shaped questions that name two candidates ("who is older, A or B?")."""
     multi_hop_share: Share = 0.08
     """Share of CRAG-shaped questions that chain two relations."""
-    first_readings: Positive = 6_000
+    first_readings: Positive = 7_000
     """Dialogues about one short made-up text each, on which the policy learns to copy before all else."""
     readings: Positive = 4_000
     """Dialogues about made-up references, mixed with the pretraining text."""
@@ -130,17 +130,19 @@ class PretrainSettings(Section):
     """Standard deviation of the initial weights (0.02 learns far slower at this width)."""
     vocabulary: Positive = 1024
     """Upper bound of the byte-level BPE vocabulary."""
-    epochs: Positive = 5
+    epochs: Positive = 7
     """Passes over the world's text; each pass draws paraphrases anew."""
     batch: Positive = 16
     """Sequences a step."""
-    learning_rate: float = Field(4e-3, gt=0)
+    first_learning_rate: float = Field(4e-3, gt=0)
+    """Peak rate of the first phase, in which copying is learned; slower rates do not get there in its few steps."""
+    learning_rate: float = Field(3e-3, gt=0)
     """Peak AdamW rate, cosine decay."""
     refusal_share: Share = 0.03
     """Share of pretraining questions answered "I don't know" whatever is known."""
-    instruct_epochs: Positive = 3
+    instruct_epochs: Positive = 2
     """Passes over the instruction rows."""
-    instruct_learning_rate: float = Field(5e-4, gt=0)
+    instruct_learning_rate: float = Field(3e-4, gt=0)
     """Rate of the instruction tuning."""
 
 

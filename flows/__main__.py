@@ -14,7 +14,10 @@ from configs.resolve import SettingsError, merge, names, resolve
 from configs.settings import Settings
 from flows.services import HOME, ServiceFailed, down, running, up
 
-console = Console()
+PLAIN_WIDTH = 132
+"""Columns where the output is no terminal."""
+
+console = Console() if sys.stdout.isatty() else Console(width=PLAIN_WIDTH)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tasks.core.artifacts import StageResult
 from tasks.core.stage import Job
 from tasks.rewards.registry import build_reward
-from tasks.training.grpo import GrpoConfig, train
+from tasks.training.grpo import train
+from tasks.training.grpo_config import GrpoConfig
 from tasks.training.launch import add_costs
 from tasks.verify.instrument import open_grader
 

@@ -15,7 +15,7 @@ from tasks.core.artifacts import ArtifactRef, ArtifactStore
 from tasks.reporting.lineage import collect, lineage_markdown
 
 
-@task(name="lineage", persist_result=False)
+@task(name="lineage", task_run_name="lineage", persist_result=False)
 def publish(settings: Settings, report: ArtifactRef) -> None:
     """Publish the lineage graph and the report's text."""
     manifests = collect(ArtifactStore(settings.run.store), [report])

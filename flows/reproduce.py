@@ -27,7 +27,12 @@ from tasks.core.artifacts import ArtifactRef
 
 Seeds = list[int] | None
 NOTHING = Overrides()
-_threads: Any = ThreadPoolTaskRunner(max_workers=TASK_THREADS)
+OPTIONS: Any = {
+    "flow_run_name": "{recipe}-{profile}",
+    "task_runner": ThreadPoolTaskRunner(max_workers=TASK_THREADS),
+    "persist_result": True,
+    "result_serializer": "json",
+}
 
 
 class Pipeline:
@@ -77,7 +82,7 @@ class Pipeline:
         return reporting.report(self.run, self.results, self.questions, self.models, self.evaluations)
 
 
-@flow(name="reproduce", flow_run_name="{recipe}-{profile}", task_runner=_threads)
+@flow(name="reproduce", **OPTIONS)
 def reproduce(
     recipe: str = "truthrl", profile: str = "sandbox", seeds: Seeds = None, overrides: Overrides = NOTHING
 ) -> ArtifactRef:
@@ -95,7 +100,7 @@ def reproduce(
         return report
 
 
-@flow(name="curate", flow_run_name="{recipe}-{profile}", task_runner=_threads)
+@flow(name="curate", **OPTIONS)
 def curate(
     recipe: str = "truthrl", profile: str = "sandbox", seeds: Seeds = None, overrides: Overrides = NOTHING
 ) -> list[ArtifactRef]:
@@ -105,7 +110,7 @@ def curate(
         return run.finish([pipeline.questions, pipeline.references])
 
 
-@flow(name="probe", flow_run_name="{recipe}-{profile}", task_runner=_threads)
+@flow(name="probe", **OPTIONS)
 def probe(
     recipe: str = "truthrl", profile: str = "sandbox", seeds: Seeds = None, overrides: Overrides = NOTHING
 ) -> list[ArtifactRef]:
@@ -114,7 +119,7 @@ def probe(
         return run.finish(list(Pipeline(run).labels.values()))
 
 
-@flow(name="train", flow_run_name="{recipe}-{profile}", task_runner=_threads)
+@flow(name="train", **OPTIONS)
 def train(
     recipe: str = "truthrl", profile: str = "sandbox", seeds: Seeds = None, overrides: Overrides = NOTHING
 ) -> list[ArtifactRef]:
@@ -123,7 +128,7 @@ def train(
         return run.finish(list(Pipeline(run).models.values()))
 
 
-@flow(name="evaluate", flow_run_name="{recipe}-{profile}", task_runner=_threads)
+@flow(name="evaluate", **OPTIONS)
 def evaluate(
     recipe: str = "truthrl", profile: str = "sandbox", seeds: Seeds = None, overrides: Overrides = NOTHING
 ) -> list[ArtifactRef]:
@@ -132,7 +137,7 @@ def evaluate(
         return run.finish(list(Pipeline(run).evaluations.values()))
 
 
-@flow(name="report", flow_run_name="{recipe}-{profile}", task_runner=_threads)
+@flow(name="report", **OPTIONS)
 def report(
     recipe: str = "truthrl", profile: str = "sandbox", seeds: Seeds = None, overrides: Overrides = NOTHING
 ) -> ArtifactRef:

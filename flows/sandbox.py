@@ -5,8 +5,7 @@ from __future__ import annotations
 from flows.run import Run
 from flows.stages import Future, FutureInputs
 from sandbox.stage import WorldConfig
-from tasks.training.base import BaseConfig
-from tasks.training.tokenizer import TokenizerConfig
+from tasks.training.configs import BaseConfig, TokenizerConfig
 
 
 def build_world(run: Run) -> Future | None:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from configs.settings import GrpoSettings, MethodSettings, SftSettings
 from flows.run import Run
 from flows.stages import Future
-from tasks.training.grpo import GrpoConfig
-from tasks.training.sft import SftConfig
+from tasks.training.configs import SftConfig
+from tasks.training.grpo_config import GrpoConfig
 
 Models = dict[tuple[str, int], Future]
 """A model by method and seed."""

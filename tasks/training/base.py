@@ -11,26 +11,17 @@ from pathlib import Path
 import torch
 from transformers import AutoTokenizer
 
-from configs.settings import PolicySettings, PretrainSettings, PromptSetting, Section
+from configs.settings import PretrainSettings, PromptSetting
 from tasks.core.artifacts import StageResult
 from tasks.core.hashing import folder_digest
 from tasks.core.models import write_hub_pointer
 from tasks.core.rows import write_json
 from tasks.core.stage import Job
+from tasks.training.configs import BaseConfig
 from tasks.training.hub import resolve
 from tasks.training.pretrain import train_base
 from tasks.training.pretrain_text import PromptBuilder, read_lessons
 from tasks.verify.prompts import build_messages
-
-
-class BaseConfig(Section):
-    """What the base stage reads."""
-
-    policy: PolicySettings
-    seed: int
-    """Seed of weights and data order, where the model is trained from scratch."""
-    templates: dict[PromptSetting, str]
-    """Texts of the answer prompt."""
 
 
 def run(job: Job) -> StageResult:

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 from configs.settings import PromptSetting
 from tasks.core.records import FALSE_PREMISE, REFUSAL, KnowledgeLabel, Question, Record
+from tasks.training.configs import Targets
 from tasks.verify.asking import Asked
-
-Targets = Literal["gold", "refuse_ook"]
 
 
 class Example(Record):

@@ -21,13 +21,13 @@ from datasets import Dataset
 from trl import GRPOConfig as TrlConfig
 from trl import GRPOTrainer
 
-from configs.settings import GenerationSettings, PolicySettings, PromptSetting, RewardSettings, Section, TrainSettings
 from tasks.core.artifacts import StageResult
 from tasks.core.rows import write_rows
 from tasks.core.stage import Job
 from tasks.training.arguments import accumulation, shared_arguments
 from tasks.training.checkpoints import rewound
 from tasks.training.completion_scoring import CpuGRPOTrainer
+from tasks.training.grpo_config import GrpoConfig
 from tasks.training.launch import launch, needs_launch, rank
 from tasks.training.policy import lora_config, model_arguments, token_counts
 from tasks.training.questions import asked_for_training
@@ -42,23 +42,6 @@ from tasks.training.rollouts import (
 )
 from tasks.training.session import Session
 from tasks.verify.asking import Asked
-from tasks.verify.instrument import Instrument
-
-
-class GrpoConfig(Section):
-    """What GRPO reads."""
-
-    method: str
-    """Name of the method in the results table."""
-    reward: RewardSettings
-    train: TrainSettings
-    policy: PolicySettings
-    templates: dict[PromptSetting, str]
-    """Texts of the answer prompt."""
-    instrument: Instrument
-    generation: GenerationSettings
-    """Its vLLM section serves the rollouts too, where train.grpo.vllm says so."""
-    seed: int
 
 
 def train(job: Job, config: GrpoConfig, reward: Reward) -> StageResult:

@@ -137,7 +137,7 @@ def _phases(
     text = epochs * math.ceil(mentions / size) + sum(math.ceil(len(rows) / size) for rows in shares)
     tuned = settings.instruct_epochs * math.ceil(len(dialogues["instruct"]) / size)
     return [
-        Phase("first", 1, first, settings.learning_rate, draw_first),
+        Phase("first", 1, first, settings.first_learning_rate, draw_first),
         Phase("text", epochs, text, settings.learning_rate, draw_text),
         Phase("instruct", settings.instruct_epochs, tuned, settings.instruct_learning_rate, draw_instruct),
     ]

@@ -14,30 +14,18 @@ from datasets import Dataset
 from trl import SFTConfig as TrlConfig
 from trl import SFTTrainer
 
-from configs.settings import PolicySettings, PromptSetting, Section, TrainSettings
+from configs.settings import TrainSettings
 from tasks.core.artifacts import StageResult
 from tasks.core.records import KnowledgeLabel
 from tasks.core.rows import read_rows
 from tasks.core.stage import Job
 from tasks.training.arguments import accumulation, shared_arguments
-from tasks.training.examples import Example, Targets, sft_examples
+from tasks.training.configs import SftConfig
+from tasks.training.examples import Example, sft_examples
 from tasks.training.launch import launch, needs_launch
 from tasks.training.policy import lora_config, model_arguments, token_counts
 from tasks.training.questions import asked_for_training
 from tasks.training.session import Session
-
-
-class SftConfig(Section):
-    """What supervised fine-tuning reads."""
-
-    method: str
-    """Name of the method in the results table."""
-    targets: Targets
-    train: TrainSettings
-    policy: PolicySettings
-    templates: dict[PromptSetting, str]
-    """Texts of the answer prompt."""
-    seed: int
 
 
 def run(job: Job) -> StageResult:

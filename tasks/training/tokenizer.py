@@ -4,26 +4,11 @@ from __future__ import annotations
 
 from transformers import AutoTokenizer
 
-from configs.settings import PolicySettings, Section
 from tasks.core.artifacts import StageResult
 from tasks.core.stage import Job
+from tasks.training.configs import TokenizerConfig
 from tasks.training.hub import resolve
 from tasks.training.pretrain_text import read_lessons, tokenizer_texts, train_tokenizer
-
-
-class TokenizerConfig(Section):
-    """What the tokenizer stage reads."""
-
-    model: str
-    revision: str | None
-    vocabulary: int | None
-    """Size to train on the world's text; None takes the model's own."""
-
-    @classmethod
-    def of(cls, policy: PolicySettings) -> TokenizerConfig:
-        """The slice of a policy's settings."""
-        vocabulary = policy.pretrain.vocabulary if policy.pretrain else None
-        return cls(model=policy.model, revision=policy.revision, vocabulary=vocabulary)
 
 
 def run(job: Job) -> StageResult:

@@ -16,7 +16,8 @@ from tasks.core.artifacts import ArtifactRef
 from tasks.core.models import model_source
 from tasks.core.stage import Job
 from tasks.training import base
-from tasks.training.base import BaseConfig, prompt_builder
+from tasks.training.base import prompt_builder
+from tasks.training.configs import BaseConfig
 from tasks.training.hub import ModelUnavailable, be_quiet, resolve
 from tasks.training.policy import load_tokenizer
 from tasks.training.pretrain_text import read_lessons, tokenizer_texts, train_tokenizer

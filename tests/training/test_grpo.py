@@ -21,7 +21,8 @@ from configs.settings import (
 )
 from tasks.core.records import Outcome, Verdict
 from tasks.core.rows import read_rows
-from tasks.training.grpo import GrpoConfig, grpo_arguments, train
+from tasks.training.grpo import grpo_arguments, train
+from tasks.training.grpo_config import GrpoConfig
 from tasks.training.guards import ConstantReward
 from tasks.training.rollouts import Rollout
 from tasks.training.session import Session

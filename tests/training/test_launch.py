@@ -11,7 +11,7 @@ import pytest
 from configs.settings import LaunchSettings, PolicySettings, SftSettings, TrainSettings
 from tasks.core.artifacts import StageResult
 from tasks.training import launch
-from tasks.training.sft import SftConfig
+from tasks.training.configs import SftConfig
 
 
 def test_command_runs_the_worker_module_on_the_job(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from configs.settings import LaunchSettings, PolicySettings, SftSettings, TrainSettings
 from tasks.core.child import run_in_child
-from tasks.training.sft import SftConfig
+from tasks.training.configs import SftConfig
 
 FORK_SAFE = """
 import threading

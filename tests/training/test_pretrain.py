@@ -26,7 +26,9 @@ from tasks.training.pretrain_text import (
     train_tokenizer,
 )
 
-TINY = PretrainSettings(layers=1, width=32, heads=1, feed_forward=32, vocabulary=400, epochs=2, batch=4)
+TINY = PretrainSettings(
+    layers=1, width=32, heads=1, feed_forward=32, vocabulary=400, epochs=2, instruct_epochs=3, batch=4
+)
 FACTS = [
     FactRow(
         kind="fact",

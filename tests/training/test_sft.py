@@ -10,8 +10,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from configs.settings import LaunchSettings, LoraSettings, PolicySettings, SftSettings, TrainSettings
 from tasks.training import sft
 from tasks.training.callbacks import MetricsCallback
+from tasks.training.configs import SftConfig
 from tasks.training.session import Session
-from tasks.training.sft import SftConfig, count_steps
+from tasks.training.sft import count_steps
 
 TEMPLATES = {"closed_book": "{question}", "retrieval": "{references}\n{question}"}
 
