@@ -52,13 +52,13 @@ def test_a_rested_address_is_tried_by_one_and_comes_back(
 
 def test_a_rate_limited_address_is_left_alone(make_server, settings_for, ask, faults, tmp_path: Path) -> None:
     good, limited = make_server(), make_server()
-    limited.always = faults.status(429, headers={"Retry-After": "3"})
-    with ChatClient(settings_for(good, limited, concurrency=4, max_wait_s=4), tmp_path) as client:
+    limited.always = faults.status(429, headers={"Retry-After": "60"})
+    with ChatClient(settings_for(good, limited, concurrency=4, max_wait_s=90), tmp_path) as client:
         started = time.monotonic()
         client.complete_all([ask("warm")])
         client.complete_all([ask(f"q{i}") for i in range(20)])
         assert client.cost()["failed"] == 0
-        assert time.monotonic() - started < 1.5
+        assert time.monotonic() - started < 30  # nobody waited the minute
     assert len(limited.bodies) <= 4
 
 

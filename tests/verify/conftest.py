@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,14 +20,11 @@ WRONG = '{"explanation": "other", "score": 0}'
 
 
 class JudgeServer:
-    """Answers with `reply(body)`: a text, or an HTTP status; keeps what it was asked and how many at once."""
+    """Answers with `reply(body)`: a text, or an HTTP status; keeps what it was asked."""
 
     def __init__(self) -> None:
         self.reply: Callable[[dict[str, Any]], str | int] = lambda _: WRONG
-        self.delay_s = 0.0
         self.bodies: list[dict[str, Any]] = []
-        self.most_at_once = 0
-        self._now = 0
         self._lock = threading.Lock()
 
     @property
@@ -39,12 +35,7 @@ class JudgeServer:
     def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         with self._lock:
             self.bodies.append(body)
-            self._now += 1
-            self.most_at_once = max(self.most_at_once, self._now)
-        time.sleep(self.delay_s)
         reply = self.reply(body)
-        with self._lock:
-            self._now -= 1
         if isinstance(reply, int):
             return reply, {"error": {"message": "told to fail"}}
         message = {"role": "assistant", "content": reply}
