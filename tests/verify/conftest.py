@@ -69,7 +69,10 @@ def server() -> Iterator[tuple[JudgeServer, str]]:
         def log_message(self, *_: object) -> None:
             pass
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 64  # connections that come at once; the default of 5 makes the others retry a second later
+
+    http = Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     yield judge, f"http://127.0.0.1:{http.server_address[1]}/v1"
