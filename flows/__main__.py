@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from typing import Any
 
@@ -23,11 +24,17 @@ console = Console() if sys.stdout.isatty() else Console(width=PLAIN_WIDTH)
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     asked = _parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGINT, _interrupt)  # also where a shell started us in the background
     try:
         return int(asked.command(asked))
     except (SettingsError, ServiceFailed) as error:
         console.print(str(error), style="red", markup=False)
         return 2
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -10,12 +10,12 @@ from uuid import UUID
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.deployments import run_deployment
-from prefect.states import Cancelling
+from prefect.states import Cancelling, Crashed
 from rich.console import Console
 
 from configs.settings import Settings
 from flows.outcome import print_outcome
-from flows.services import Services
+from flows.services import HOME, ServiceFailed, Services, running
 from flows.watch import watch
 
 CANCEL_WAIT_S = 40.0
@@ -27,6 +27,7 @@ def follow(parameters: dict[str, Any], settings: Settings, services: Services, c
 
     Raises:
         KeyboardInterrupt: passed on, after the run was cancelled.
+        ServiceFailed: the worker died.
     """
     started = time.monotonic()
     with get_client(sync_client=True) as client:
@@ -35,12 +36,22 @@ def follow(parameters: dict[str, Any], settings: Settings, services: Services, c
         url = f"{services.ui_url}/runs/flow-run/{submitted.id}"
         console.print(f"run {submitted.name}: {url}", markup=False, highlight=False, soft_wrap=True)
         try:
-            finished = watch(client, submitted.id, Path(settings.run.store), console)
+            finished = watch(client, submitted.id, Path(settings.run.store), console, _require_worker)
         except KeyboardInterrupt:
             console.print("interrupted: cancelling the run (what is done is kept)")
             _cancel(client, submitted.id)
             raise
+        except ServiceFailed:
+            client.set_flow_run_state(submitted.id, Crashed(message="the worker died"), force=True)
+            raise
     return print_outcome(finished, settings, services, time.monotonic() - started, console)
+
+
+def _require_worker() -> None:
+    if "worker" not in running():
+        raise ServiceFailed(
+            f"the worker died (its log: {HOME / 'worker.log'}); what was done is kept: the same command goes on from there"
+        )
 
 
 def _cancel(client: SyncPrefectClient, flow_run_id: UUID) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import UUID
 
@@ -23,8 +23,14 @@ PLAIN_EVERY_S = 15.0
 PAGE = 200
 
 
-def watch(client: SyncPrefectClient, flow_run_id: UUID, store: Path, console: Console) -> FlowRun:
-    """Show the run until it ends; returns it in its final state."""
+def watch(
+    client: SyncPrefectClient, flow_run_id: UUID, store: Path, console: Console, require_worker: Callable[[], None]
+) -> FlowRun:
+    """Show the run until it ends; returns it in its final state.
+
+    Raises:
+        Whatever `require_worker` raises, which is called again and again.
+    """
     show = _Terminal(console) if console.is_terminal else _Lines(console)
     with show:
         while True:
@@ -32,6 +38,7 @@ def watch(client: SyncPrefectClient, flow_run_id: UUID, store: Path, console: Co
             show.update(run, _tasks(client, flow_run_id), list(_snapshots(store)))
             if run.state is not None and run.state.is_final():
                 return run
+            require_worker()
             time.sleep(REFRESH_S)
 
 
