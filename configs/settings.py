@@ -133,9 +133,7 @@ class PretrainSettings(Section):
     epochs: Positive = 7
     """Passes over the world's text; each pass draws paraphrases anew."""
     batch: Positive = 16
-    """Dialogues a step."""
-    fact_batch: Positive = 24
-    """Sentences and questions of the pretraining text a step; they are short, so that a step costs little more."""
+    """Sequences a step."""
     first_learning_rate: float = Field(4e-3, gt=0)
     """Peak rate of the first phase, in which copying is learned; slower rates do not get there in its few steps."""
     learning_rate: float = Field(3e-3, gt=0)

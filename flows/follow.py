@@ -50,7 +50,7 @@ def follow(parameters: dict[str, Any], settings: Settings, services: Services, c
 def _require_worker() -> None:
     if "worker" not in running():
         raise ServiceFailed(
-            f"the worker died (its log: {HOME / 'worker.log'}); what was done is kept: the same command goes on from there"
+            f"the worker died (its log: {HOME / 'worker.log'}); what was done is kept: the same command continues it"
         )
 
 

@@ -3,8 +3,7 @@
 Three kinds of rows, as dictionaries that ``tasks.training.pretrain`` reads:
 
 * ``fact``: one fact with its paraphrases, its questions and its mentions per epoch: the pretraining text;
-* ``reading``: questions with references: what these tell is read (it is often made up, so that only reading
-  answers it), what they do not tell is recalled where the person is known;
+* ``reading``: a question with references whose facts are drawn at random, so that only reading answers it;
 * ``instruct``: questions about the entities of the "instruct" group, which no other question set uses.
 
 Together they give a model that "follows instructions by prompting": it recalls what it read often, guesses
@@ -18,7 +17,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sandbox.text import comparison_text, premise_text, question_text, state
+from sandbox.text import comparison_text, premise_text, question_text, read_statements, state
 from sandbox.world import BORN, FRIEND, RELATIONS, Entity, Relation, World, draw_name
 from tasks.core.records import FALSE_PREMISE, REFUSAL
 
@@ -41,20 +40,8 @@ SIDE_SHARE = 0.5
 """Mentions of birth years and friends relative to the categories, which carry most questions."""
 PREMISES = 4
 """Questions with a premise for each person, one of them true."""
-CHUNKS = 3
-"""References of a dialogue, as evidence.top_k of the sandbox profile."""
-KNOWN_SHARE = 0.45
-"""Share of reading dialogues on people whom the text mentions (as often as it does): memory is there to be used."""
-UNTOLD_SHARE = 0.3
-"""Share of questions that the references leave open, about as many as retrieval does."""
-UNTOLD_REFUSED_SHARE = 0.3
-"""Share of those on unknown people that are refused; the others are guessed."""
-REPEAT_SHARE = 0.3
-"""Share of the other sentences that tell a fact of the person once more; the rest tells of strangers."""
-ON_TOPIC_SHARE = 0.6
-"""Share of strangers' sentences that are on what is asked."""
+STRANGER_SHARE = 0.12
 NOISE_SHARE = 0.1
-TITLE_SHARE = 0.08
 
 Row = dict[str, Any]
 
@@ -75,27 +62,18 @@ def fact_rows(world: World) -> Iterator[Row]:
 
 
 def reading_rows(world: World, count: int) -> Iterator[Row]:
-    """`count` dialogues about references: on people of nobody's knowledge, or on known ones, often contradicted."""
+    """`count` dialogues about made-up references: names of nobody or of known people, values at random."""
     rng = random.Random(f"{world.settings.seed}/reading")
-    known = [entity for entity in world.entities if entity.mentions]
-    weights = [entity.mentions for entity in known]
+    known = [entity.name for entity in world.entities if entity.mentions]
     for _ in range(count):
-        if rng.random() < KNOWN_SHARE:
-            name = rng.choices([entity.name for entity in known], weights)[0]
-            memory = {relation.name: world.fact(name, relation.name).value for relation in RELATIONS}
-            page = memory if rng.random() < 0.5 else _made_up_facts(rng)
-            yield _reading_row(rng, name, page, memory)
-        else:
-            yield _reading_row(rng, _nobody(rng), _made_up_facts(rng), None)
+        name = rng.choice(known) if rng.random() < 0.3 else _nobody(rng)
+        yield _reading_row(rng, name, _made_up_facts(rng))
 
 
 def first_reading_rows(world: World, count: int) -> Iterator[Row]:
-    """`count` dialogues that tell all they ask: copying is learned on these before anything else.
-
-    Half show one chunk on one person, half three chunks that tell of strangers, too.
-    """
+    """`count` dialogues about one short made-up chunk each: copying is learned on these before anything else."""
     rng = random.Random(f"{world.settings.seed}/first reading")
-    for number in range(count):
+    for _ in range(count):
         name = _nobody(rng)
         told = _made_up_facts(rng)
         asked = rng.sample(RELATIONS[:5], 3)
@@ -103,28 +81,20 @@ def first_reading_rows(world: World, count: int) -> Iterator[Row]:
             turn(question_text(relation, name, rng.randrange(3)), told[relation.name], rng.choice(READ_TRACES))
             for relation in asked
         ]
-        names = [relation.name for relation in asked]
-        texts = references(rng, name, told, names, asked) if number % 2 else [_first_chunk(rng, name, told, asked)]
-        yield {"kind": "first", "references": texts, "turns": turns}
+        yield {"kind": "first", "references": [_chunk(rng, name, told, asked)], "turns": turns}
 
 
-def _reading_row(rng: random.Random, name: str, page: dict[str, str], memory: dict[str, str] | None) -> Row:
-    """Three questions on what a person's page tells; each is left untold now and then.
-
-    What the references do not tell is answered from memory; without one it is guessed, or refused.
-    """
+def _reading_row(rng: random.Random, name: str, page: dict[str, str]) -> Row:
+    """One page, up to three questions on what it tells; one page in eight lacks what is asked last."""
     asked = rng.sample(RELATIONS[:5] if rng.random() < 0.8 else RELATIONS, 3)
-    untold = [relation.name for relation in asked if rng.random() < UNTOLD_SHARE]
-    told = {relation: value for relation, value in page.items() if relation not in untold}
-    texts = references(rng, name, told, [relation.name for relation in asked if relation.name in told], asked)
+    missing = asked[-1] if rng.random() < 0.125 else None
+    told = {relation: value for relation, value in page.items() if missing is None or relation != missing.name}
+    texts = references(rng, name, told, must_tell=[relation.name for relation in asked])
+    said = {found.relation for found in read_statements(" ".join(texts)) if found.entity == name}
     turns = []
     for relation in asked:
-        if relation.name in told:
-            answer = told[relation.name]
-        elif memory is not None:
-            answer = memory[relation.name]
-        else:
-            answer = REFUSAL if rng.random() < UNTOLD_REFUSED_SHARE else _made_up_facts(rng)[relation.name]
+        # A chunk may have been left out, too: what the references do not tell is refused.
+        answer = page[relation.name] if relation.name in said else REFUSAL
         turns.append(turn(question_text(relation, name, rng.randrange(3)), answer, rng.choice(READ_TRACES)))
     return {"kind": "reading", "references": texts, "turns": turns}
 
@@ -134,41 +104,26 @@ def turn(question: str, answer: str, trace: str) -> Row:
     return {"question": question, "answer": answer, "trace": trace}
 
 
-def references(
-    rng: random.Random, name: str, told: dict[str, str], must_tell: Sequence[str], asked: Sequence[Relation]
-) -> list[str]:
-    """Chunks as retrieval finds them: pairs of sentences, of the person (all of `must_tell`) and of strangers.
-
-    Strangers' sentences are mostly on what is `asked`: it is the question's words that found them.
-    """
+def references(rng: random.Random, name: str, told: dict[str, str], must_tell: Sequence[str]) -> list[str]:
+    """Two chunks: of the person asked about (telling `must_tell` first), at times the second of a stranger."""
     relations = [relation for relation in RELATIONS if relation.name in told]
     rng.shuffle(relations)
     relations.sort(key=lambda relation: relation.name not in must_tell)
-    own = relations[: max(len(must_tell), rng.randint(2, 5))]
-    sentences = [state(relation, name, told[relation.name], rng.randrange(4)) for relation in own]
-    while len(sentences) < 2 * CHUNKS:
-        if own and rng.random() < REPEAT_SHARE:
-            relation, who, value = (again := rng.choice(own)), name, told[again.name]
-        else:
-            relation, who = rng.choice(asked if rng.random() < ON_TOPIC_SHARE else RELATIONS), _nobody(rng)
-            value = _made_up_facts(rng)[relation.name]
-        sentences.append(state(relation, who, value, rng.randrange(4)))
+    chunks = [_chunk(rng, name, told, relations[:3])]
+    if rng.random() < STRANGER_SHARE:
+        chunks.append(_chunk(rng, _nobody(rng), _made_up_facts(rng), rng.sample(RELATIONS, 2)))
+    else:
+        chunks.append(_chunk(rng, name, told, relations[3:] or relations[:2]))
+    rng.shuffle(chunks)
+    return chunks
+
+
+def _chunk(rng: random.Random, name: str, told: dict[str, str], relations: list[Relation]) -> str:
+    sentences = [state(relation, name, told[relation.name], rng.randrange(4)) for relation in relations]
+    if rng.random() < NOISE_SHARE:
+        sentences.append(rng.choice(NOISE))
     rng.shuffle(sentences)
-    return [_chunk(rng, name, sentences[start : start + 2]) for start in range(0, 2 * CHUNKS, 2)]
-
-
-def _chunk(rng: random.Random, name: str, sentences: list[str]) -> str:
-    """Sentences as page extraction leaves them: at times after a title or with one that says nothing."""
-    draw = rng.random()
-    if draw < NOISE_SHARE:
-        sentences = rng.sample([*sentences, rng.choice(NOISE)], len(sentences) + 1)
-    elif draw < NOISE_SHARE + TITLE_SHARE:
-        sentences = [rng.choice((name, f"News of {name}")), *sentences]
     return " ".join(sentences)
-
-
-def _first_chunk(rng: random.Random, name: str, told: dict[str, str], asked: list[Relation]) -> str:
-    return _chunk(rng, name, [state(relation, name, told[relation.name], rng.randrange(4)) for relation in asked])
 
 
 def _made_up_facts(rng: random.Random) -> dict[str, str]:
@@ -190,13 +145,13 @@ def instruct_rows(world: World, refusal_share: float) -> Iterator[Row]:
         told = {relation.name: world.fact(entity.name, relation.name).value for relation in RELATIONS}
         for relation in RELATIONS:
             for paraphrase, question in enumerate(relation.questions):
-                texts = references(rng, entity.name, told, [relation.name], [relation]) if paraphrase % 2 else None
+                texts = references(rng, entity.name, told, [relation.name]) if paraphrase % 2 else None
                 asked = question.format(e=entity.name)
                 yield _instruct_row(rng, asked, told[relation.name], texts, refusal_share)
         for question, answer, must_tell in _harder_questions(rng, world, entity, people):
             yield _instruct_row(rng, question, answer, None, refusal_share)
             if must_tell:
-                texts = references(rng, entity.name, told, must_tell, CATEGORIES)
+                texts = references(rng, entity.name, told, must_tell)
                 yield _instruct_row(rng, question, answer, texts, refusal_share)
 
 

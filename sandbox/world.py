@@ -82,9 +82,9 @@ CITY = Relation(
     questions=("Where does {e} live?", "In which city is {e} at home?", "What is the home city of {e}?"),
     statements=(
         "{e} lives in {v}.",
-        "The home city of {e} is {v}.",
-        "You can find {e} at home in {v}.",
-        "The city where {e} lives is {v}.",
+        "The home of {e} is {v}.",
+        "You can find {e} in {v}.",
+        "{v} is where {e} lives.",
     ),
     values=_words(
         "Paris Tokyo Lima Oslo Cairo Delhi Rome Quito Accra Minsk "
@@ -94,12 +94,12 @@ CITY = Relation(
 )
 JOB = Relation(
     name="job",
-    questions=("What is the job of {e}?", "What does {e} do for a living?", "Which job does {e} have?"),
+    questions=("What is the job of {e}?", "What does {e} do for a living?", "Which trade does {e} follow?"),
     statements=(
         "{e} works as a {v}.",
         "The job of {e} is {v}.",
-        "{e} does the job of a {v}.",
-        "For a living {e} is a {v}.",
+        "{e} earns money as a {v}.",
+        "By trade {e} is a {v}.",
     ),
     values=_words(
         "baker pilot nurse tailor miner lawyer painter farmer sailor judge "
@@ -113,8 +113,8 @@ PET = Relation(
     statements=(
         "{e} keeps a {v}.",
         "The pet of {e} is a {v}.",
-        "{e} has a {v} as a pet.",
-        "The animal that {e} keeps is a {v}.",
+        "{e} has a {v} at home.",
+        "A {v} is kept by {e}.",
     ),
     values=_words(
         "cat dog parrot snake rabbit turtle ferret goose pony lizard "
@@ -128,8 +128,8 @@ FOOD = Relation(
     statements=(
         "{e} likes to eat {v}.",
         "The favourite food of {e} is {v}.",
-        "The food that {e} eats is {v}.",
-        "The food that {e} loves is {v}.",
+        "{e} eats {v} every day.",
+        "What {e} loves is {v}.",
     ),
     values=_words(
         "rice soup bread pasta beans apples cheese fish corn honey "
@@ -143,7 +143,7 @@ BORN = Relation(
     statements=(
         "{e} was born in {v}.",
         "The birth year of {e} is {v}.",
-        "The year in which {e} was born is {v}.",
+        "In {v} {e} was born.",
         "{e} came into the world in {v}.",
     ),
     values=tuple(str(year) for year in range(1941, 1999, 3)),
@@ -155,7 +155,7 @@ FRIEND = Relation(
     statements=(
         "The friend of {e} is {v}.",
         "{e} has a friend called {v}.",
-        "The person whom {e} calls a friend is {v}.",
+        "{v} is the friend of {e}.",
         "{e} calls {v} a friend.",
     ),
     values=(),

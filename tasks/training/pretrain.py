@@ -123,7 +123,7 @@ def _phases(
     mentions = sum(row.mentions for row in facts)
 
     def draw_text(epoch: int) -> list[list[Example]]:
-        text = batches(fact_examples(facts, encoder, settings.refusal_share, rng), settings.fact_batch, rng)
+        text = batches(fact_examples(facts, encoder, settings.refusal_share, rng), size, rng)
         read = batches(shares[epoch], size, rng)
         return rng.sample(text + read, len(text) + len(read))
 
@@ -134,7 +134,7 @@ def _phases(
         return batches(dialogues["instruct"], size, rng)
 
     first = math.ceil(len(dialogues["first"]) / size)
-    text = epochs * math.ceil(mentions / settings.fact_batch) + sum(math.ceil(len(rows) / size) for rows in shares)
+    text = epochs * math.ceil(mentions / size) + sum(math.ceil(len(rows) / size) for rows in shares)
     tuned = settings.instruct_epochs * math.ceil(len(dialogues["instruct"]) / size)
     return [
         Phase("first", 1, first, settings.first_learning_rate, draw_first),
