@@ -3,7 +3,6 @@
 `model.generate` draws from one global random state, so that a completion depends on its neighbours, and repeats the
 prompt for each sample. Here a prompt is read once and its cache copied to its samples; every sample draws from a
 generator of its own (inverse of the cumulative distribution at a uniform number); finished samples leave the batch.
-On tiny models on a CPU that is also faster (benchmarks/sampling.py).
 
 Letters in names: P prompts, R rows (samples) of a batch, T positions, V vocabulary.
 """
