@@ -168,7 +168,7 @@ def _policy(settings: Settings) -> Iterator[Problem]:
     folder = Path(policy.model)
     try:
         template = _local_template(folder) if folder.is_dir() else _hub_template(policy.model, policy.revision)
-    except (OSError, HfHubHTTPError) as error:
+    except (OSError, ValueError, HfHubHTTPError) as error:  # ValueError: the id has no valid form
         detail = str(error).splitlines()[0] if str(error) else type(error).__name__
         yield Problem(
             f"policy.model {policy.model!r} cannot be read: {detail}",

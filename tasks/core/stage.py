@@ -1,6 +1,6 @@
 """A stage: a function from artefacts to one artefact, run at most once per key.
 
-key = hash(kind, code version, key view of the settings slice it reads, digests of its inputs). A stage's
+key = hash(kind, body, code version, key view of the settings slice it reads, digests of its inputs). A stage's
 body takes a :class:`Job` and returns a :class:`StageResult`; both are plain JSON, so a body runs in this
 process or in one of its own (:mod:`tasks.core.child`) without knowing which.
 """
@@ -59,7 +59,8 @@ class Stage(BaseModel):
     def key(self, inputs: Inputs) -> str:
         """Cache key, 24 hex digits."""
         parts = {name: [ref.digest for ref in refs] for name, refs in as_lists(inputs).items()}
-        return digest({"kind": self.kind, "code": self.code, "config": self.key_config, "inputs": parts})[:24]
+        made_by = {"kind": self.kind, "body": self.body, "code": self.code, "config": self.key_config}
+        return digest({**made_by, "inputs": parts})[:24]
 
 
 class Job(BaseModel):
