@@ -95,9 +95,7 @@ def reproduce(
         overrides: any settings, laid over recipe and profile.
     """
     with begin(recipe, profile, seeds, overrides) as run:
-        (report,) = run.finish([Pipeline(run).report])
-        lineage.publish(run.settings, report)
-        return report
+        return _report(run)
 
 
 @flow(name="curate", **OPTIONS)
@@ -143,6 +141,10 @@ def report(
 ) -> ArtifactRef:
     """The report, and all that this needs; parameters as in `reproduce`."""
     with begin(recipe, profile, seeds, overrides) as run:
-        (finished,) = run.finish([Pipeline(run).report])
-        lineage.publish(run.settings, finished)
-        return finished
+        return _report(run)
+
+
+def _report(run: Run) -> ArtifactRef:
+    (finished,) = run.finish([Pipeline(run).report])
+    lineage.publish(run.settings, finished)
+    return finished

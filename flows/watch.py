@@ -122,13 +122,13 @@ class _Lines:
         del run
         for task in tasks:
             state = (task.state.name if task.state else None) or "?"
-            if state not in ("Pending", self._states.get(task.name)):
+            if state not in ("?", "Pending", self._states.get(task.name)):
                 self._say(f"{task.name}: {state}")
             self._states[task.name] = state
         if time.monotonic() - self._last >= PLAIN_EVERY_S:
             self._last = time.monotonic()
             for snapshot in snapshots:
-                if self._states.get(snapshot.label) == "Running":
+                if snapshot.total and self._states.get(snapshot.label) == "Running":
                     self._say(f"{snapshot.label}: {describe(snapshot)}")
 
     def _say(self, text: str) -> None:
