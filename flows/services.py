@@ -22,6 +22,7 @@ import psutil
 from pydantic import BaseModel
 
 from configs.settings import WorldSettings
+from tasks.core.hashing import file_digest
 from tasks.core.rows import write_json
 
 HOME = Path(".plumbline")
@@ -74,10 +75,20 @@ def up(world: WorldSettings | None, say: Callable[[str], None]) -> Services:
         ServiceFailed: a service did not come up within START_TIMEOUT_S.
     """
     HOME.mkdir(exist_ok=True)
+    # What takes long to come up is started first and awaited last.
     world_url = _start_world(world, say) if world is not None else None
     services = Services(api_url=_start_server(say), world_url=world_url)
-    _deploy(services, say)
+    deployed = _is_deployed(services)
+    if not deployed:
+        _prefect(services, "work-pool", "create", POOL, "--type", "process", "--overwrite")
     _start_worker(services, say)
+    if not deployed:
+        say("deploying the flows of prefect.yaml")
+        _prefect(services, "deploy", "--all")
+        _stamp(services)
+    _await("worker", lambda: "started" in (HOME / "worker.log").read_text(errors="replace").lower())
+    if world_url is not None:
+        _await("world", lambda: _answers(f"{world_url}/healthz"))
     return services
 
 
@@ -129,7 +140,6 @@ def _start_world(world: WorldSettings, say: Callable[[str], None]) -> str:
     settings.write_text(world.model_dump_json())
     command = [sys.executable, "-m", "sandbox.service", "--port", str(port), "--world-json", str(settings)]
     _spawn("world", command, {}, url)
-    _await("world", lambda: _answers(f"{url}/healthz"))
     return url
 
 
@@ -139,25 +149,27 @@ def _start_worker(services: Services, say: Callable[[str], None]) -> None:
     say("starting the worker")
     command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process"]
     _spawn("worker", command, services.environment(), None)
-    log = HOME / "worker.log"
-    _await("worker", lambda: "started" in log.read_text(errors="replace").lower())
 
 
-def _deploy(services: Services, say: Callable[[str], None]) -> None:
-    """Apply prefect.yaml; done once for each of its versions and server."""
-    stamp, wanted = HOME / "deployed", f"{services.api_url} {Path('prefect.yaml').stat().st_mtime_ns}"
-    if stamp.exists() and stamp.read_text() == wanted:
-        return
-    say("deploying the flows of prefect.yaml")
-    prefect = [sys.executable, "-m", "prefect", "--no-prompt"]
-    for command in (
-        [*prefect, "work-pool", "create", POOL, "--type", "process", "--overwrite"],
-        [*prefect, "deploy", "--all"],
-    ):
-        done = subprocess.run(command, env=services.environment(), capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise ServiceFailed(f"{' '.join(command[2:])} failed:\n{done.stdout}\n{done.stderr}")
-    stamp.write_text(wanted)
+def _is_deployed(services: Services) -> bool:
+    """prefect.yaml as it stands now was applied to this server."""
+    stamp = HOME / "deployed"
+    return stamp.exists() and stamp.read_text() == _version(services)
+
+
+def _stamp(services: Services) -> None:
+    (HOME / "deployed").write_text(_version(services))
+
+
+def _version(services: Services) -> str:
+    return f"{services.api_url} {file_digest(Path('prefect.yaml'))}"
+
+
+def _prefect(services: Services, *arguments: str) -> None:
+    command = [sys.executable, "-m", "prefect", "--no-prompt", *arguments]
+    done = subprocess.run(command, env=services.environment(), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ServiceFailed(f"prefect {' '.join(arguments)} failed:\n{done.stdout}\n{done.stderr}")
 
 
 def _prefect_environment() -> dict[str, str]:

@@ -25,7 +25,15 @@ from tasks.core.artifacts import LOG_FILE, StageResult
 from tasks.core.rows import write_json
 from tasks.core.stage import Job, run_here
 
-PRELOAD = "tasks.training.preload"
+PRELOAD = (
+    "tasks.probing.probe",
+    "tasks.evaluation.evaluate",
+    "tasks.evaluation.results",
+    "tasks.training.sft",
+    "flows.grpo",
+    "tasks.training.preload",
+)
+"""Modules that the fork server imports once, by name: nothing is imported here."""
 LOG_TAIL_LINES = 20
 
 _live: set[int] = set()
@@ -57,7 +65,7 @@ def run_in_child(job: Job) -> StageResult:
     outcome_path.unlink(missing_ok=True)
     with _lock, _anonymous_main():
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([PRELOAD])
+        context.set_forkserver_preload(list(PRELOAD))
         process = context.Process(target=_child, args=(job.model_dump_json(),), daemon=False)
         process.start()
     assert process.pid is not None

@@ -51,7 +51,7 @@ def bodies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "toybodies.py").write_text(BODIES)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(child, "PRELOAD", "json")
+    monkeypatch.setattr(child, "PRELOAD", ("json",))
     return tmp_path
 
 
@@ -123,7 +123,7 @@ def test_kill_9_of_the_parent_leaves_nothing_behind(bodies: Path) -> None:
         from configs.settings import RunSettings
         from tasks.core import child
         from tasks.core.stage import Job
-        child.PRELOAD = "json"
+        child.PRELOAD = ("json",)
         work = Path({str(bodies / "parent")!r}); (work / "data").mkdir(parents=True)
         child.run_in_child(Job(label="x", body="toybodies:parent", config={{}}, inputs={{}},
                                run=RunSettings(store={str(bodies)!r}), data=work / "data", work=work))

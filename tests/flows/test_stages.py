@@ -58,7 +58,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
     (tmp_path / "flowbodies.py").write_text(BODIES)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
-    monkeypatch.setattr(child, "PRELOAD", "json")
+    monkeypatch.setattr(child, "PRELOAD", ("json",))
     monkeypatch.setattr(code, "FIRST_PARTY", (*code.FIRST_PARTY, "flowbodies"))
     code.code_version.cache_clear()
     return RunSettings(store=str(tmp_path / "store"), retry_delay_s=0)

@@ -12,7 +12,10 @@ from tasks.training.configs import SftConfig
 
 FORK_SAFE = """
 import threading
-import tasks.training.preload, tasks.training.sft
+import importlib
+from tasks.core.child import PRELOAD
+for name in PRELOAD:
+    importlib.import_module(name)
 import torch
 assert threading.active_count() == 1, threading.enumerate()
 assert not torch.cuda.is_initialized()
