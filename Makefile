@@ -42,7 +42,7 @@ preflight: install  ## check what a run needs
 	@$(FLOWS) preflight $(CHOICE)
 
 test: install  ## the fast tests
-	$(BIN)/python -m pytest -m 'not slow and not vllm' $(TESTS)
+	$(BIN)/python -m pytest -n 2 -m 'not slow and not vllm' $(TESTS)
 
 test-slow: install  ## the tests that take longer
 	$(BIN)/python -m pytest -m slow $(TESTS)
