@@ -108,10 +108,15 @@ class Extraction:
     def run(self, path: Path, dropped: Counter[str]) -> dict[str, list[PageEntry]]:
         """Extract what is not in the journal yet; returns the pages of each question, by rank."""
         entries: dict[str, list[PageEntry]] = defaultdict(list)
-        self._progress.start(pq.read_metadata(path).num_rows, unit="pages")
+        stored = pq.read_metadata(path).num_rows
+        self._progress.start(stored, unit="pages")
         fresh = self._fresh(read_rows(path, StoredPage), entries, dropped)
         for page in extract_all(fresh, self._settings.workers, self._settings.extract_timeout_s):
             self._keep(page)
+        if self.counts["pages_in"] != stored:
+            raise RuntimeError(
+                f"read {self.counts['pages_in']} of {stored} pages of {path}: a defect of the extraction"
+            )
         self.counts["pages_distinct"] = len(self._offsets)
         return {key: sorted(pages) for key, pages in entries.items()}
 

@@ -61,9 +61,12 @@ def extract_all(pages: Iterable[tuple[str, str]], workers: int, timeout_s: float
 
     try:
         start(first)
-        while running:
+        while True:
+            # Filled before it is asked whether anything runs: all that ran may have finished at once.
             while len(running) < workers * IN_FLIGHT_PER_WORKER and (page := next(waiting, None)) is not None:
                 start(page)
+            if not running:
+                return
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 page = running.pop(future)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tasks.evidence import workers
 from tasks.evidence.workers import extract_all
 
 BODY = "<p>The lighthouse at Skerry Point was lit for the first time in 1871, after four winters of work.</p>"
@@ -32,6 +34,13 @@ def test_every_page_gives_one_result_and_a_hanging_one_costs_only_itself() -> No
     assert all(page.status == "main_text" for key, page in results.items() if key != "spans")
     assert (results["spans"].status, results["spans"].reason) == ("lenient", "timeout")
     assert results["spans"].text.count("word") == 250_000
+
+
+@pytest.mark.slow
+def test_pages_that_all_finish_at_once_do_not_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "wait", lambda running, **_: concurrent.futures.wait(running))
+    pages = [(f"p{number}", f"<html><body>{BODY}<p>Page {number}.</p></body></html>") for number in range(12)]
+    assert {page.sha256 for page in extract_all(pages, 1, 5.0)} == {key for key, _ in pages}
 
 
 @pytest.mark.slow
