@@ -93,6 +93,12 @@ def test_key_depends_on_config_and_input_contents_alone(run: RunSettings, monkey
     assert downstream.key({"a": one}) != before
 
 
+def test_two_bodies_of_one_module_have_keys_of_their_own() -> None:
+    bodies = ("tasks.verify.prompts:fill", "tasks.verify.prompts:build_messages")
+    keys = {Stage.of("toy", body, "toy", Config()).key({}) for body in bodies}
+    assert len(keys) == 2
+
+
 def test_two_runs_that_want_one_artifact_make_it_once(run: RunSettings) -> None:
     started, calls = threading.Barrier(2), []
 
