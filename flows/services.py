@@ -35,8 +35,8 @@ KEEP_MEMORY = {
     "MALLOC_TRIM_THRESHOLD_": str(4 << 30),
     "MALLOC_TOP_PAD_": str(256 << 20),
 }
-"""glibc keeps freed memory for the next tensor. Given back and taken anew for every operation of a tiny model, it
-costs a third of the training time in page faults."""
+"""glibc keeps freed memory for the next tensor: given back and taken anew for every operation of a tiny model, page
+faults are much of the training time."""
 
 
 class Service(BaseModel):
