@@ -112,7 +112,7 @@ def _down(_: argparse.Namespace) -> int:
 def _status(_: argparse.Namespace) -> int:
     found = running()
     for name, service in found.items():
-        _say(f"{name}: process {service.pid}{f' at {service.url}' if service.url else ''}, log {HOME / f'{name}.log'}")
+        _say(f"{name}: process {service.pid}{f', {service.url}' if service.url else ''}, log {HOME / f'{name}.log'}")
     if not found:
         _say("nothing runs; `make up` or `make run` starts it")
     return 0

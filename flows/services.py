@@ -46,6 +46,7 @@ class Service(BaseModel):
     created: float
     """Start time as the system tells it, to recognise the process again."""
     url: str | None = None
+    """Where it listens; of the worker, what it serves."""
 
 
 class Services(BaseModel):
@@ -144,11 +145,17 @@ def _start_world(world: WorldSettings, say: Callable[[str], None]) -> str:
 
 
 def _start_worker(services: Services, say: Callable[[str], None]) -> None:
-    if _alive("worker") is not None:
-        return
+    """Start a worker for these services; one that was started for others, now gone, would wait for runs forever."""
+    serves = " ".join(url for url in (services.api_url, services.world_url) if url)
+    old = _alive("worker")
+    if old is not None:
+        if _read()["worker"].url == serves:
+            return
+        say("the worker was started for other services: stopping it")
+        _stop(old)
     say("starting the worker")
     command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process"]
-    _spawn("worker", command, services.environment(), None)
+    _spawn("worker", command, services.environment(), serves)
 
 
 def _is_deployed(services: Services) -> bool:

@@ -60,3 +60,19 @@ def test_the_environment_of_flows_names_the_server_and_no_key() -> None:
     assert environment["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
     assert found.ui_url == "http://127.0.0.1:1"
     assert set(os.environ) <= set(environment)
+
+
+@pytest.mark.parametrize(
+    ("serves", "restarts"),
+    [("http://127.0.0.1:1/api http://127.0.0.1:2", False), ("http://127.0.0.1:9/api http://127.0.0.1:2", True)],
+)
+def test_a_worker_of_services_that_are_gone_is_replaced(
+    sleeper: psutil.Process, monkeypatch: pytest.MonkeyPatch, serves: str, restarts: bool
+) -> None:
+    services._write({"worker": Service(pid=sleeper.pid, created=sleeper.create_time(), url=serves)})
+    spawned: list[str | None] = []
+    monkeypatch.setattr(services, "_spawn", lambda *arguments: spawned.append(arguments[-1]))
+    found = services.Services(api_url="http://127.0.0.1:1/api", world_url="http://127.0.0.1:2")
+    services._start_worker(found, lambda _: None)
+    assert spawned == (["http://127.0.0.1:1/api http://127.0.0.1:2"] if restarts else [])
+    assert sleeper.is_running() is not restarts
